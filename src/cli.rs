@@ -1,0 +1,303 @@
+//! The user's raw words, as clap structs. No file is touched here and no default depends on the host.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Runs one script of an AI agent's skill in a jail.
+#[derive(Debug, Parser)]
+#[command(name = "skilljail", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one script of a skill in the jail
+    Run(RunArgs),
+    /// Run any program in the same jail (no contract, stdin as it comes)
+    Exec(ExecArgs),
+    /// Review skill packages: form, contract and admission
+    #[cfg(feature = "review")]
+    Check(CheckArgs),
+    /// Print the metadata of the skills in given directories
+    List(ListArgs),
+    /// Print one file of a skill: the one guarded way
+    Read(ReadArgs),
+    /// Digests of every file of every skill
+    #[command(subcommand)]
+    Manifest(ManifestCommand),
+    /// The pinned Python
+    #[command(subcommand)]
+    Runtime(RuntimeCommand),
+    /// What this host can do, what is missing, and the exact fix
+    Doctor(DoctorArgs),
+    /// Shell completions and man pages
+    #[command(subcommand)]
+    Gen(GenCommand),
+}
+
+/// Words of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The skill: a path (it has a `/`) or a name below --skills
+    pub skill: String,
+    /// The script's key in `xray.json`: its path below `scripts/`
+    pub script: String,
+    /// Directory that holds skills
+    #[arg(long, value_name = "DIR")]
+    pub skills: Option<PathBuf>,
+    /// The pinned Python's tree
+    #[arg(long, value_name = "DIR")]
+    pub runtime: Option<PathBuf>,
+    /// A shipped profile's name, or a file (it has a `/` or ends in .json)
+    #[arg(long, value_name = "NAME|FILE", default_value = "default")]
+    pub policy: String,
+    /// Read the input from a file instead of stdin
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// Write the result document here
+    #[arg(long, value_name = "FILE|fd:N")]
+    pub report: Option<String>,
+    /// Print the result document on stdout instead of the script's streams
+    #[arg(long)]
+    pub json: bool,
+    /// Put a file into /workdir/in
+    #[arg(long = "in", value_name = "NAME=FILE")]
+    pub inputs: Vec<String>,
+    /// Collect the artifacts of /workdir/out into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Refuse a skill that differs from this manifest
+    #[arg(long, value_name = "FILE")]
+    pub manifest: Option<PathBuf>,
+    /// Secrets, one KEY=VALUE a line
+    #[arg(long, value_name = "FILE|fd:N")]
+    pub secrets: Option<String>,
+    /// Append one line a run to this audit log
+    #[arg(long, value_name = "FILE|fd:N")]
+    pub audit: Option<String>,
+    /// Opaque id of the session, told to the script
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Opaque id of the robot, told to the script
+    #[arg(long, value_name = "ID")]
+    pub robot: Option<String>,
+    /// Wall-clock limit, such as 5s or 2m, up to the policy's ceiling
+    #[arg(long, value_name = "DUR")]
+    pub timeout: Option<String>,
+    /// A delegated cgroup v2 directory: one leaf per run is made in it
+    #[arg(long, value_name = "DIR")]
+    pub cgroup: Option<PathBuf>,
+}
+
+/// Words of `exec`.
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    /// A shipped profile's name, or a file (it has a `/` or ends in .json)
+    #[arg(long, value_name = "NAME|FILE", default_value = "default")]
+    pub policy: String,
+    /// Write the result document here
+    #[arg(long, value_name = "FILE|fd:N")]
+    pub report: Option<String>,
+    /// Print the result document on stdout instead of the program's streams
+    #[arg(long)]
+    pub json: bool,
+    /// Bind a host path read-only, DEST defaults to SRC
+    #[arg(long = "ro-bind", value_name = "SRC[:DEST]")]
+    pub ro_bind: Vec<String>,
+    /// Collect the artifacts of /workdir/out into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Wall-clock limit, such as 5s or 2m, up to the policy's ceiling
+    #[arg(long, value_name = "DUR")]
+    pub timeout: Option<String>,
+    /// A delegated cgroup v2 directory: one leaf per run is made in it
+    #[arg(long, value_name = "DIR")]
+    pub cgroup: Option<PathBuf>,
+    /// The program, an absolute path inside the jail, and its arguments
+    #[arg(required = true, last = true, value_name = "PROGRAM [ARG]")]
+    pub program: Vec<String>,
+}
+
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FindingsFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+}
+
+/// How plain data is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DataFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// How `list` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// `<available_skills>`, for prompts
+    Xml,
+}
+
+/// How a manifest is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ManifestFormat {
+    /// `manifest.json`
+    Json,
+    /// A TypeScript module of the same data
+    Ts,
+}
+
+/// Words of `check`.
+#[cfg(feature = "review")]
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Skill directories
+    #[arg(value_name = "SKILL_DIR", required_unless_present = "explain")]
+    pub skills: Vec<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = FindingsFormat::Text)]
+    pub format: FindingsFormat,
+    /// Also fail on these: `warnings`
+    #[arg(long, value_name = "SEVERITY")]
+    pub deny: Option<String>,
+    /// Print the long text of a rule, such as SJ-K012
+    #[arg(long, value_name = "RULE")]
+    pub explain: Option<String>,
+    /// The pinned Python's tree, to know which packages it has
+    #[arg(long, value_name = "DIR")]
+    pub runtime: Option<PathBuf>,
+}
+
+/// Words of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Directory that holds skills; may be given several times, the first name wins
+    #[arg(long, value_name = "DIR", required = true)]
+    pub skills: Vec<PathBuf>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
+}
+
+/// Words of `read`.
+#[derive(Debug, Args)]
+pub struct ReadArgs {
+    /// The skill: a path (it has a `/`) or a name below --skills
+    pub skill: String,
+    /// The file, relative to the skill, or a location that `list` printed
+    pub path: String,
+    /// Directory that holds skills
+    #[arg(long, value_name = "DIR")]
+    pub skills: Option<PathBuf>,
+    /// Expand the placeholders of SKILL.md's body
+    #[arg(long)]
+    pub expand: bool,
+    /// Opaque id of the session, for --expand
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Opaque id of the robot, for --expand
+    #[arg(long, value_name = "ID")]
+    pub robot: Option<String>,
+    /// Append one line a refusal to this audit log
+    #[arg(long, value_name = "FILE|fd:N")]
+    pub audit: Option<String>,
+}
+
+/// Words of `manifest`.
+#[derive(Debug, Subcommand)]
+pub enum ManifestCommand {
+    /// Print the manifest of the skills
+    #[cfg(feature = "review")]
+    Build {
+        /// Directory that holds skills
+        #[arg(long, value_name = "DIR", default_value = "skills")]
+        skills: PathBuf,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = ManifestFormat::Json)]
+        format: ManifestFormat,
+    },
+    /// Compare the skills with a manifest; drift exits 121
+    Verify {
+        /// Directory that holds skills
+        #[arg(long, value_name = "DIR", default_value = "skills")]
+        skills: PathBuf,
+        /// The manifest
+        #[arg(value_name = "FILE")]
+        manifest: PathBuf,
+    },
+}
+
+/// Words of `runtime`.
+#[derive(Debug, Subcommand)]
+pub enum RuntimeCommand {
+    /// Build the pinned Python once
+    Build {
+        /// The interpreter to take; the first `python3` that is real by default
+        #[arg(long, value_name = "PATH")]
+        python: Option<PathBuf>,
+        /// A shipped set (data, tfrobot) or a hash-pinned requirements.txt
+        #[arg(long, value_name = "SET|FILE")]
+        requirements: Option<String>,
+        /// Where the tree goes; it must not exist yet
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+    /// Check every file of the tree against its lock
+    Verify {
+        /// The tree
+        #[arg(long, value_name = "DIR")]
+        runtime: Option<PathBuf>,
+    },
+    /// Print what the tree is
+    Show {
+        /// The tree
+        #[arg(long, value_name = "DIR")]
+        runtime: Option<PathBuf>,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+        format: DataFormat,
+    },
+}
+
+/// Words of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// How to print
+    #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+    pub format: DataFormat,
+    /// A cgroup v2 directory to judge for `run --cgroup`
+    #[arg(long, value_name = "DIR")]
+    pub cgroup: Option<PathBuf>,
+}
+
+/// Words of `gen`.
+#[derive(Debug, Subcommand)]
+pub enum GenCommand {
+    /// Completions for a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Man pages, one file a command
+    Man {
+        /// Where they go
+        #[arg(value_name = "DIR")]
+        out: PathBuf,
+    },
+}

@@ -1,0 +1,58 @@
+//! One file per subcommand: words, call, rendering.
+
+use crate::cli::{Cli, Command};
+use crate::exit::Exit;
+use std::io::Write;
+
+#[cfg(feature = "review")]
+pub mod check;
+pub mod doctor;
+pub mod exec;
+pub mod generate;
+pub mod list;
+pub mod manifest;
+pub mod read;
+pub mod run;
+pub mod runtime;
+
+/// Where a command writes: tests hand over buffers, `main` hands over the real streams.
+pub struct Io<'a> {
+    /// Standard output.
+    pub out: &'a mut dyn Write,
+    /// Standard error.
+    pub err: &'a mut dyn Write,
+}
+
+impl Io<'_> {
+    /// Tells an error once: what happened, then every cause, then the hint that the error may carry in its text.
+    pub fn tell(&mut self, error: &dyn std::error::Error) {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !text.contains(&cause_text) {
+                text.push_str(": ");
+                text.push_str(&cause_text);
+            }
+            source = cause.source();
+        }
+        // A closed stderr must not turn an error into a panic.
+        drop(writeln!(self.err, "skilljail: {text}"));
+    }
+}
+
+/// Runs the command that was asked for.
+pub fn dispatch(cli: &Cli, io: &mut Io<'_>) -> Exit {
+    match &cli.command {
+        Command::Run(args) => run::run(args, io),
+        Command::Exec(args) => exec::run(args, io),
+        #[cfg(feature = "review")]
+        Command::Check(args) => check::run(args, io),
+        Command::List(args) => list::run(args, io),
+        Command::Read(args) => read::run(args, io),
+        Command::Manifest(command) => manifest::run(command, io),
+        Command::Runtime(command) => runtime::run(command, io),
+        Command::Doctor(args) => doctor::run(args, io),
+        Command::Gen(command) => generate::run(command, io),
+    }
+}

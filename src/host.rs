@@ -1,0 +1,1 @@
+//! What this host can do, probed once into a value.
