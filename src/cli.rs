@@ -14,6 +14,7 @@ pub struct Cli {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "made once per process, read once")]
 pub enum Command {
     /// Run one script of a skill in the jail
     Run(RunArgs),
