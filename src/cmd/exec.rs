@@ -1,11 +1,110 @@
-//! `skilljail exec`.
+//! `skilljail exec`: any program in the same jail.
 
-use super::Io;
+use super::result::{self, Destination};
+use super::{Io, launch, target};
 use crate::cli::ExecArgs;
 use crate::exit::Exit;
+use crate::layer::ApplyError;
+use crate::payload::elf;
+use crate::plan::{Inputs, Plan, PlanError, Program, RoBind, is_plain};
+use crate::policy::Policy;
+use crate::report::Status;
+use crate::supervisor::{self, Job, Stdin};
+use std::path::{Path, PathBuf};
+
+/// What is wrong with the words of `exec`.
+#[derive(Debug, thiserror::Error)]
+enum ExecError {
+    #[error("--ro-bind {word}: {source}")]
+    Bind { word: String, source: std::io::Error },
+    #[error(
+        "{program}: not an absolute path\nhint: `exec` searches no PATH; give the path that the program has inside the jail"
+    )]
+    Relative { program: String },
+    #[error(
+        "{program}: nothing that is bound holds it\nhint: `--ro-bind /usr --ro-bind /lib64` brings the host's programs and libraries"
+    )]
+    NotBound { program: String },
+    #[error("{program}: {source}")]
+    Program { program: String, source: elf::ElfError },
+}
 
 /// Runs the command.
-pub fn run(_args: &ExecArgs, io: &mut Io<'_>) -> Exit {
-    drop(writeln!(io.err, "skilljail: exec: not in this build"));
-    Exit::Failed
+pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
+    let mut to = Destination { report: None, json: args.json };
+    match args.report.as_deref().map(|word| target::create("--report", word)).transpose() {
+        Ok(file) => to.report = file,
+        Err(error) => {
+            io.tell(&error);
+            return Exit::Usage;
+        }
+    }
+    let policy = match Policy::load(&args.policy) {
+        Ok(policy) => policy,
+        Err(error) => return result::refuse(Status::PolicyRejected, "policy_rejected", &error, to, io),
+    };
+    let settings = match launch::Settings::new(&policy, args.timeout.as_deref(), args.out.as_deref()) {
+        Ok(settings) => settings,
+        Err(error) => return launch::usage(&error, io),
+    };
+    let (program, exec) = match program(args) {
+        Ok(found) => found,
+        Err(error) => return launch::usage(&error, io),
+    };
+    let plan = match launch::host_facts(args.cgroup.is_some())
+        .map_err(|error: ApplyError| -> Box<dyn std::error::Error> { error.into() })
+        .and_then(|host| {
+            Plan::build(&policy, &program, &Inputs::default(), &host)
+                .map_err(|error: PlanError| -> Box<dyn std::error::Error> { error.into() })
+        }) {
+        Ok(plan) => plan,
+        Err(error) => return result::refuse(Status::SetupFailed, "plan", error.as_ref(), to, io),
+    };
+    let job = Job {
+        plan: &plan,
+        filter: policy.filter(),
+        init_filter: &launch::init_filter(),
+        exec,
+        stdin: Stdin::Relay,
+        files: &|_| None,
+        literals: Vec::new(),
+        secrets: None,
+        wall: settings.wall,
+        cgroup: args.cgroup.as_deref(),
+    };
+    let outcome = supervisor::run(job);
+    let mut report = supervisor::account::report(&outcome, &plan, policy.filter());
+    report.script = args.program.first().cloned();
+    settings.collect(&outcome, &plan, &mut report);
+    result::tell(report, &outcome.stdout, &outcome.stderr, to, io)
+}
+
+fn program(args: &ExecArgs) -> Result<(Program, std::os::fd::OwnedFd), ExecError> {
+    let binds = args.ro_bind.iter().map(|word| bind(word)).collect::<Result<Vec<_>, _>>()?;
+    let (program, rest) =
+        args.program.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    if !is_plain(program) {
+        return Err(ExecError::Relative { program: program.to_owned() });
+    }
+    let host = on_host(&binds, program).ok_or_else(|| ExecError::NotBound { program: program.to_owned() })?;
+    let found =
+        elf::open(&host).map_err(|source| ExecError::Program { program: program.to_owned(), source })?;
+    let program =
+        Program::Exec { program: program.to_owned(), loader: found.loader, args: rest.to_vec(), binds };
+    Ok((program, found.file))
+}
+
+fn bind(word: &str) -> Result<RoBind, ExecError> {
+    let (source, path) = word.split_once(':').unwrap_or((word, word));
+    let source =
+        std::fs::canonicalize(source).map_err(|source| ExecError::Bind { word: word.to_owned(), source })?;
+    Ok(RoBind { source, path: path.trim_end_matches('/').to_owned() })
+}
+
+/// The host's path of a path in the jail.
+fn on_host(binds: &[RoBind], program: &str) -> Option<PathBuf> {
+    binds.iter().find_map(|bind| {
+        let rest = Path::new(program).strip_prefix(&bind.path).ok()?;
+        Some(if rest.as_os_str().is_empty() { bind.source.clone() } else { bind.source.join(rest) })
+    })
 }

@@ -9,11 +9,14 @@ pub mod check;
 pub mod doctor;
 pub mod exec;
 pub mod generate;
+pub mod launch;
 pub mod list;
 pub mod manifest;
 pub mod read;
+pub mod result;
 pub mod run;
 pub mod runtime;
+pub mod target;
 
 /// Where a command writes: tests hand over buffers, `main` hands over the real streams.
 pub struct Io<'a> {
@@ -24,21 +27,26 @@ pub struct Io<'a> {
 }
 
 impl Io<'_> {
-    /// Tells an error once: what happened, then every cause, then the hint that the error may carry in its text.
+    /// Tells an error once.
     pub fn tell(&mut self, error: &dyn std::error::Error) {
-        let mut text = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            let cause_text = cause.to_string();
-            if !text.contains(&cause_text) {
-                text.push_str(": ");
-                text.push_str(&cause_text);
-            }
-            source = cause.source();
-        }
         // A closed stderr must not turn an error into a panic.
-        drop(writeln!(self.err, "skilljail: {text}"));
+        drop(writeln!(self.err, "skilljail: {}", chain(error)));
     }
+}
+
+/// What happened, then every cause that the text does not hold already; a `hint:` line stays last.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            let at = text.find("\nhint: ").unwrap_or(text.len());
+            text.insert_str(at, &format!(": {cause_text}"));
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// Runs the command that was asked for.

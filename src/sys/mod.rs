@@ -1,1 +1,28 @@
 //! The only unsafe code: thin, named as the man pages are, without policy and without logs.
+//!
+//! Each function is one system call (or one call with its ritual). Errors are the kernel's `errno`, untouched.
+
+pub mod clone3;
+pub mod cred;
+pub mod exec;
+pub mod fd;
+pub mod landlock;
+pub mod mount;
+pub mod pidfd;
+pub mod prctl;
+pub mod rlimit;
+pub mod seccomp;
+pub mod signal;
+pub mod wait;
+
+use std::io;
+
+/// Turns the C convention (-1 and `errno`) into a `Result`.
+fn checked(ret: libc::c_long) -> io::Result<libc::c_long> {
+    if ret == -1 { Err(io::Error::last_os_error()) } else { Ok(ret) }
+}
+
+/// The raw `errno` of an error that came from this module; `EIO` for one that did not.
+pub fn errno(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
+}

@@ -1,0 +1,82 @@
+//! What `run` and `exec` share between their words and the supervisor.
+
+use super::Io;
+use crate::exit::Exit;
+use crate::layer::ApplyError;
+use crate::plan::{HostFacts, Plan};
+use crate::policy::{Policy, units};
+use crate::report::Report;
+use crate::seccomp::{self, Compiled};
+use crate::supervisor::{self, Outcome};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A word of the command line that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// `--timeout` is no duration.
+    #[error("--timeout: {0}")]
+    Unit(#[from] units::UnitError),
+    /// `--timeout` is out of range.
+    #[error("--timeout {asked} ms: the policy {policy:?} allows 1000 to {most} ms")]
+    Timeout {
+        /// What was asked for.
+        asked: u64,
+        /// The ceiling.
+        most: u64,
+        /// The policy.
+        policy: String,
+    },
+}
+
+/// The caller's settings, checked against the policy.
+#[derive(Debug)]
+pub struct Settings {
+    /// The wall-clock limit.
+    pub wall: Duration,
+    out: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Checks them.
+    pub fn new(policy: &Policy, timeout: Option<&str>, out: Option<&Path>) -> Result<Self, LaunchError> {
+        let limits = policy.limits();
+        let millis = timeout.map_or(Ok(limits.wall_ms.value), units::millis)?;
+        if !(1_000..=limits.wall_max_ms).contains(&millis) {
+            let policy = policy.name().to_owned();
+            return Err(LaunchError::Timeout { asked: millis, most: limits.wall_max_ms, policy });
+        }
+        Ok(Self { wall: Duration::from_millis(millis), out: out.map(Path::to_path_buf) })
+    }
+
+    /// Says the limit that was really in force, and collects the artifacts if that was asked for.
+    pub fn collect(&self, outcome: &Outcome, plan: &Plan, report: &mut Report) {
+        if let Some(wall) = report.limits.iter_mut().find(|limit| limit.name == "wall") {
+            wall.value = u64::try_from(self.wall.as_millis()).unwrap_or(u64::MAX);
+        }
+        let _ = (&self.out, outcome, plan);
+    }
+}
+
+/// Tells a usage error.
+pub fn usage(error: &dyn std::error::Error, io: &mut Io<'_>) -> Exit {
+    io.tell(error);
+    Exit::Usage
+}
+
+/// What the plan needs to know of this host.
+pub fn host_facts(cgroup: bool) -> Result<HostFacts, ApplyError> {
+    supervisor::refuse_elevated()?;
+    Ok(HostFacts {
+        euid: nix::unistd::geteuid().as_raw(),
+        landlock_abi: crate::sys::landlock::abi().unwrap_or(0),
+        cgroup,
+    })
+}
+
+/// The filter of PID 1, which ships with the program.
+pub fn init_filter() -> Compiled {
+    // Shipped filters are compiled and proven at build time; an absent one would be a program without instructions,
+    // which the kernel refuses: nothing runs.
+    seccomp::shipped("init").unwrap_or_default()
+}

@@ -1,0 +1,111 @@
+//! How a run is told: streams, the result document, the jail's own message, the exit code.
+
+use super::Io;
+use crate::exit::Exit;
+use crate::report::{Error, Report, Status, Stream};
+use std::fs::File;
+use std::io::Write as _;
+
+/// Where the document goes.
+#[derive(Debug, Default)]
+pub struct Destination {
+    /// `--report`.
+    pub report: Option<File>,
+    /// `--json`.
+    pub json: bool,
+}
+
+/// The exit code of a finished run.
+pub fn exit(report: &Report) -> Exit {
+    match report.status {
+        Status::Ok => Exit::Success,
+        Status::ScriptError => Exit::Script(report.exit_code.unwrap_or(1)),
+        Status::Signaled => Exit::Signal(report.signal.and_then(|s| u8::try_from(s).ok()).unwrap_or(9)),
+        Status::Timeout | Status::CpuLimit => Exit::Timeout,
+        Status::MemoryLimit | Status::DiskLimit | Status::ProcessLimit => Exit::ResourceLimit,
+        Status::OutputLimit => Exit::OutputLimit,
+        Status::KilledByPolicy => Exit::KilledByPolicy,
+        Status::InputRejected => Exit::InputRejected,
+        Status::SkillRejected => Exit::SkillRejected,
+        Status::PolicyRejected => Exit::PolicyRejected,
+        Status::SetupFailed => Exit::SetupFailed,
+        Status::Cancelled if report.signal == Some(libc::SIGTERM) => Exit::Terminated,
+        Status::Cancelled => Exit::Interrupted,
+    }
+}
+
+/// Tells a finished run; `stdout` and `stderr` are the script's bytes.
+pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destination, io: &mut Io<'_>) -> Exit {
+    // An output that is over its limit is not half printed.
+    let stdout = if report.status == Status::OutputLimit { &[] } else { stdout };
+    report.digests.stdout = Some(crate::report::sha256(stdout));
+    let code = exit(&report);
+    let mut told = Ok(());
+    if let Some(file) = &mut to.report {
+        let mut document = report.clone();
+        if to.json {
+            document.stdout = Some(Stream::new(stdout));
+            document.stderr = Some(Stream::new(stderr));
+        }
+        told = file.write_all(document.to_json().as_bytes());
+    }
+    if to.json {
+        report.stdout = Some(Stream::new(stdout));
+        report.stderr = Some(Stream::new(stderr));
+        told = told.and(io.out.write_all(report.to_json().as_bytes())).and(io.out.flush());
+    } else {
+        told = told.and(io.out.write_all(stdout)).and(io.out.flush());
+        told = told.and(io.err.write_all(stderr));
+        if let Some(error) = &report.error {
+            if stderr.last().is_some_and(|byte| *byte != b'\n') {
+                told = told.and(io.err.write_all(b"\n"));
+            }
+            say(error, io);
+        }
+    }
+    match told {
+        Ok(()) => code,
+        // Nobody is there to be told: the caller closed its end.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code,
+        Err(error) => {
+            drop(writeln!(io.err, "skilljail: the result could not be written: {error}"));
+            Exit::Failed
+        }
+    }
+}
+
+fn say(error: &Error, io: &mut Io<'_>) {
+    // A closed stderr must not turn a message into a panic.
+    drop(writeln!(io.err, "skilljail: {}", error.cause));
+    if let Some(hint) = &error.hint {
+        drop(writeln!(io.err, "hint: {hint}"));
+    }
+}
+
+/// Tells a run that was refused before there was a jail.
+pub fn refuse(
+    status: Status,
+    id: &str,
+    error: &dyn std::error::Error,
+    to: Destination,
+    io: &mut Io<'_>,
+) -> Exit {
+    refuse_with(Report::empty(status), id, error, to, io)
+}
+
+/// The same with a document in which more is known already.
+pub fn refuse_with(
+    mut report: Report,
+    id: &str,
+    error: &dyn std::error::Error,
+    to: Destination,
+    io: &mut Io<'_>,
+) -> Exit {
+    let text = super::chain(error);
+    let (cause, hint) = match text.split_once("\nhint: ") {
+        Some((cause, hint)) => (cause.to_owned(), Some(hint.to_owned())),
+        None => (text, None),
+    };
+    report.error = Some(Error { id: id.to_owned(), layer: None, step: None, errno: None, cause, hint });
+    tell(report, &[], &[], to, io)
+}

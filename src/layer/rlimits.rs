@@ -1,0 +1,73 @@
+//! Resource limits (getrlimit(2)), soft and hard alike, so that nothing inside can move them.
+
+use super::{ApplyError, Layer, Step as _};
+use crate::policy::{Bound, Limits};
+use crate::sys::rlimit;
+use serde::Serialize;
+
+/// One limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Limit {
+    /// Its name without `RLIMIT_`, in lower case.
+    pub name: &'static str,
+    /// The kernel's number of it.
+    #[serde(skip)]
+    pub resource: u32,
+    /// Soft and hard value.
+    pub value: u64,
+    /// Why this much.
+    pub reason: String,
+}
+
+/// All limits that are set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// In the order in which they are set.
+    pub limits: Vec<Limit>,
+}
+
+/// `address_space`: whether memory is bounded by RLIMIT_AS (there is no cgroup that bounds it).
+pub fn plan(limits: &Limits, address_space: bool) -> Plan {
+    let of = |name, resource, value, reason: &str| Limit { name, resource, value, reason: reason.to_owned() };
+    let from = |name, resource, bound: &Bound| of(name, resource, bound.value, &bound.reason);
+    let mut list = vec![
+        from("cpu", libc::RLIMIT_CPU, &limits.cpu_s),
+        from("fsize", libc::RLIMIT_FSIZE, &limits.file_bytes),
+        // Init counts too: the kernel counts per user namespace and uid.
+        of("nproc", libc::RLIMIT_NPROC, limits.threads.value + 1, &limits.threads.reason),
+        of("core", libc::RLIMIT_CORE, 1, "0 does not stop a core_pattern that is a pipe; 1 stops both kinds"),
+        of("memlock", libc::RLIMIT_MEMLOCK, 64 << 10, "nothing in a skill needs locked memory"),
+        of("msgqueue", libc::RLIMIT_MSGQUEUE, 0, "POSIX queues are kernel memory that nothing else counts"),
+        of("sigpending", libc::RLIMIT_SIGPENDING, 256, "queued signals are kernel memory"),
+        of("stack", libc::RLIMIT_STACK, 8 << 20, "what Python's recursion limit is made for"),
+        of("nice", libc::RLIMIT_NICE, 0, "no priority above the caller's"),
+        of("rtprio", libc::RLIMIT_RTPRIO, 0, "no real-time scheduling"),
+    ];
+    if address_space {
+        list.push(from("as", libc::RLIMIT_AS, &limits.memory_bytes));
+    }
+    // Last: it makes EXEC_FD a number that nobody can make again.
+    list.push(from("nofile", libc::RLIMIT_NOFILE, &limits.open_files));
+    Plan { limits: list }
+}
+
+/// Sets them all. A hard limit of the caller's that is lower already stays: it is stricter, and cannot be raised.
+pub(super) fn apply(plan: &Plan) -> Result<(), ApplyError> {
+    for limit in &plan.limits {
+        let (_, hard) = rlimit::get(limit.resource).step(Layer::Rlimits, "prlimit: ask")?;
+        let value = limit.value.min(hard);
+        rlimit::set(limit.resource, value, value).step(Layer::Rlimits, step(limit.name))?;
+    }
+    Ok(())
+}
+
+fn step(name: &str) -> &'static str {
+    match name {
+        "cpu" => "prlimit(RLIMIT_CPU)",
+        "fsize" => "prlimit(RLIMIT_FSIZE)",
+        "nproc" => "prlimit(RLIMIT_NPROC)",
+        "as" => "prlimit(RLIMIT_AS)",
+        "nofile" => "prlimit(RLIMIT_NOFILE)",
+        _ => "prlimit",
+    }
+}

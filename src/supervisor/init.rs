@@ -1,0 +1,45 @@
+//! PID 1 of the jail: reaps, tells how the payload ended, and takes everything down by leaving.
+//!
+//! It never held a secret, cannot be traced by the payload, and has a filter that knows little more than wait4.
+
+use super::channel;
+use crate::layer::fds::CHANNEL_FD;
+use crate::layer::{ApplyError, Prepared, seccomp};
+use crate::sys::{exec::exit_now, fd, prctl, wait};
+
+/// Runs until the payload (`pid`) ends. When this process leaves, the kernel kills what is left in the namespace.
+pub fn run(prepared: &Prepared, pid: i32) -> ! {
+    let ended = match seal(prepared) {
+        Ok(()) => reap(pid),
+        Err(error) => {
+            drop(channel::send_failed(CHANNEL_FD, &error));
+            exit_now(1)
+        }
+    };
+    // Nobody to tell when this fails: the supervisor, if it lives, sees the end of file.
+    drop(channel::send_ended(CHANNEL_FD, ended));
+    exit_now(0)
+}
+
+fn seal(prepared: &Prepared) -> Result<(), ApplyError> {
+    let failed = |step| {
+        move |error: std::io::Error| ApplyError { layer: "init", step, errno: crate::sys::errno(&error) }
+    };
+    prctl::set_dumpable(false).map_err(failed("prctl(PR_SET_DUMPABLE)"))?;
+    for number in 0..CHANNEL_FD {
+        fd::close(number);
+    }
+    fd::close_range(CHANNEL_FD.unsigned_abs() + 1, u32::MAX).map_err(failed("close_range"))?;
+    seccomp::seal_init(&prepared.seccomp)
+}
+
+fn reap(payload: i32) -> wait::Ended {
+    loop {
+        match wait::wait4(-1) {
+            Ok((pid, ended)) if pid == payload => return ended,
+            Ok(_) => {}
+            // No child left, which the payload would be: nothing to tell.
+            Err(_) => exit_now(1),
+        }
+    }
+}

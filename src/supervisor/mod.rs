@@ -1,0 +1,97 @@
+//! The parent's straight line: prepare, clone, maps, go, listener, watch, end.
+
+pub mod account;
+pub mod cgroup;
+pub mod channel;
+pub mod child;
+pub mod init;
+pub mod outcome;
+pub mod outer;
+pub mod prepare;
+pub mod streams;
+pub mod verdict;
+pub mod watch;
+
+pub use outcome::{End, KillReason, Outcome};
+pub use prepare::{Job, Stdin};
+
+use crate::layer::{ApplyError, idmap};
+use crate::sys::clone3::{Cloned, clone3};
+use crate::sys::{errno, signal};
+use nix::sched::CloneFlags;
+use std::io;
+use std::time::Instant;
+
+/// Every namespace that the jail has of its own.
+fn namespaces() -> u64 {
+    let flags = CloneFlags::CLONE_NEWUSER
+        | CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWNET
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWUTS
+        | CloneFlags::CLONE_NEWCGROUP;
+    u64::from(flags.bits().unsigned_abs())
+}
+
+fn failed(step: &'static str) -> impl Fn(io::Error) -> ApplyError {
+    move |error| ApplyError { layer: "supervisor", step, errno: errno(&error) }
+}
+
+/// Runs one job to its end. Whatever happens, the jail is gone when this returns.
+///
+/// # Errors
+/// None: a set-up that failed is an [`Outcome`] too, because it has a result document.
+pub fn run(job: Job<'_>) -> Outcome {
+    let started = Instant::now();
+    match launch(job, started) {
+        Ok(outcome) => outcome,
+        Err(error) => Outcome::setup_failed(error, started),
+    }
+}
+
+fn launch(job: Job<'_>, started: Instant) -> Result<Outcome, ApplyError> {
+    let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+    signal::prepare_supervisor().map_err(failed("signal"))?;
+    signal::set_mask(&signals).map_err(failed("sigprocmask"))?;
+    let cancel = signal::signalfd(&signals).map_err(failed("signalfd"))?;
+
+    let leaf = cgroup::Leaf::for_job(&job)?;
+    let (prepared, ours, limits, mut secrets) = prepare::prepare(job)?;
+    let prepare::Prepared { layers, payload, has_secrets, _outer } = prepared;
+    let cloned = clone3(namespaces(), leaf.as_ref().map(cgroup::Leaf::fd)).map_err(failed("clone3"))?;
+    let (pid, pidfd) = match cloned {
+        Cloned::Child => child::run(&layers, payload, has_secrets),
+        Cloned::Parent { pid, pidfd } => (pid, pidfd),
+    };
+    let idmap = layers.idmap.clone();
+    // The child has its copies; with ours open, no pipe would ever say end of file.
+    drop(layers);
+    let mut jail = watch::Jail::new(pid, pidfd, ours, cancel, &limits, started);
+    let ready = idmap::write_maps(&idmap, pid)
+        .and_then(|()| channel::send_go(jail.channel()).map_err(failed("send go")));
+    match ready {
+        Ok(()) => jail.watch(&mut secrets),
+        Err(error) => jail.fail(error),
+    }
+    let mut outcome = jail.end();
+    if let Some(leaf) = leaf {
+        outcome.cgroup = Some(leaf.finish());
+    }
+    Ok(outcome)
+}
+
+/// Refuses to be a set-user-ID program: then the caller chooses what a more powerful user runs.
+pub fn refuse_elevated() -> Result<(), ApplyError> {
+    let elevated = crate::sys::cred::at_secure()
+        || nix::unistd::getuid() != nix::unistd::geteuid()
+        || nix::unistd::getgid() != nix::unistd::getegid();
+    if elevated {
+        return Err(ApplyError {
+            layer: "supervisor",
+            step: "started set-user-ID or with file capabilities: refused",
+            errno: libc::EPERM,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! How a run ended, as plain facts; the report says it.
+
+use crate::layer::{ApplyError, Facts};
+use crate::notify::denials::Denials;
+use crate::sys::wait::Ended;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// Why the supervisor killed the jail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KillReason {
+    /// The wall-clock deadline.
+    Timeout,
+    /// More stdout than the policy allows.
+    Stdout,
+    /// More stderr than the policy allows.
+    Stderr,
+    /// Too many denied calls.
+    Denials,
+    /// The supervisor got this signal.
+    Cancelled(i32),
+}
+
+/// The end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// The payload ended by itself, or by a signal that the supervisor did not send.
+    Ended(Ended),
+    /// The supervisor ended it.
+    Killed(KillReason),
+    /// Init was killed by somebody else: the kernel's OOM killer, or an operator. The signal.
+    InitDied(Option<i32>),
+    /// Nothing of the payload ran. Layer, step, errno.
+    SetupFailed {
+        /// The layer.
+        layer: String,
+        /// The step.
+        step: String,
+        /// The kernel's answer.
+        errno: i32,
+    },
+    /// The secrets that the skill needs were not all there: nothing of the payload ran.
+    SecretsRefused(String),
+}
+
+/// What the cgroup counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CgroupCounts {
+    /// Times that the kernel killed in it for want of memory.
+    pub oom_kills: u64,
+    /// Times that a fork was refused by pids.max.
+    pub pids_max: u64,
+    /// memory.peak, where the kernel has it.
+    pub memory_peak: Option<u64>,
+}
+
+/// What is known after the end.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// stdout, whole, or what came before its cap.
+    pub stdout: Vec<u8>,
+    /// Bytes that were written to stdout, as far as they were read.
+    pub stdout_bytes: u64,
+    /// The tail of stderr.
+    pub stderr: Vec<u8>,
+    /// Bytes that were written to stderr, as far as they were read.
+    pub stderr_bytes: u64,
+    /// Wall-clock time from exec to the end; zero when it never came to exec.
+    pub wall: Duration,
+    /// From the first step of set-up to exec.
+    pub setup: Duration,
+    /// What the whole jail used, by wait4 on init.
+    pub used: Option<Ended>,
+    /// What only the child knew; `None` when it did not come that far.
+    pub facts: Option<Facts>,
+    /// What was refused.
+    pub denials: Denials,
+    /// The root of the workdir's tmpfs, readable though the jail is gone.
+    pub workdir: Option<OwnedFd>,
+    /// What the cgroup counted, where there was one.
+    pub cgroup: Option<CgroupCounts>,
+}
+
+impl Outcome {
+    /// An outcome of a set-up that did not come to clone.
+    pub(super) fn setup_failed(error: ApplyError, started: Instant) -> Self {
+        Self {
+            end: End::SetupFailed {
+                layer: error.layer.to_owned(),
+                step: error.step.to_owned(),
+                errno: error.errno,
+            },
+            stdout: Vec::new(),
+            stdout_bytes: 0,
+            stderr: Vec::new(),
+            stderr_bytes: 0,
+            wall: Duration::ZERO,
+            setup: started.elapsed(),
+            used: None,
+            facts: None,
+            denials: Denials::new(0, 1),
+            workdir: None,
+            cgroup: None,
+        }
+    }
+}

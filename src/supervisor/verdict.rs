@@ -1,0 +1,107 @@
+//! What an end means: the status, on the kernel's or the supervisor's testimony, never a guess.
+
+use super::outcome::{End, KillReason, Outcome};
+use crate::plan::Plan;
+use crate::report::{Backend, LimitEntry, Reached, Status};
+
+/// How full the workdir's tmpfs was when everything was over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WorkdirUse {
+    /// Bytes in use.
+    pub bytes: u64,
+    /// No block was free.
+    pub bytes_full: bool,
+    /// No inode was free.
+    pub inodes_full: bool,
+}
+
+/// RLIMIT_CPU is checked at the clock tick, and rusage is finer: a process killed for it may be short by one.
+const TICK_US: u64 = 20_000;
+
+/// Whether the kernel ended the payload for its cpu time: SIGKILL that we did not send, with the time used up.
+fn cpu_reached(outcome: &Outcome, plan: &Plan) -> bool {
+    let End::Ended(ended) = &outcome.end else { return false };
+    let limit_us = plan.limits.cpu_s.value * 1_000_000;
+    ended.signal() == Some(libc::SIGKILL) && ended.cpu_us + TICK_US >= limit_us
+}
+
+/// The status of an outcome.
+pub fn status(outcome: &Outcome, plan: &Plan, workdir: &WorkdirUse) -> Status {
+    let counts = outcome.cgroup.unwrap_or_default();
+    match &outcome.end {
+        End::SetupFailed { .. } => Status::SetupFailed,
+        End::SecretsRefused(_) => Status::InputRejected,
+        End::Killed(KillReason::Timeout) => Status::Timeout,
+        End::Killed(KillReason::Stdout | KillReason::Stderr) => Status::OutputLimit,
+        End::Killed(KillReason::Denials) => Status::KilledByPolicy,
+        End::Killed(KillReason::Cancelled(_)) => Status::Cancelled,
+        End::InitDied(_) | End::Ended(_) if counts.oom_kills > 0 => Status::MemoryLimit,
+        End::InitDied(_) => Status::Signaled,
+        End::Ended(ended) => match (ended.exit_code(), ended.signal()) {
+            (Some(0), _) => Status::Ok,
+            // The filter refuses to send SIGSYS, so only the filter's own kill ends a process with it.
+            (_, Some(libc::SIGSYS)) => Status::KilledByPolicy,
+            _ if cpu_reached(outcome, plan) => Status::CpuLimit,
+            (_, Some(libc::SIGXFSZ)) => Status::DiskLimit,
+            _ if workdir.bytes_full || workdir.inodes_full => Status::DiskLimit,
+            _ if counts.pids_max > 0 => Status::ProcessLimit,
+            (_, Some(_)) => Status::Signaled,
+            _ => Status::ScriptError,
+        },
+    }
+}
+
+/// Every limit with its keeper and whether it was reached.
+pub fn limits(outcome: &Outcome, plan: &Plan, workdir: &WorkdirUse) -> Vec<LimitEntry> {
+    let l = &plan.limits;
+    let killed = |reason| outcome.end == End::Killed(reason);
+    let yes_no = |yes| if yes { Reached::Yes } else { Reached::No };
+    // Of a limit that the kernel answers with an errno, only the program knows.
+    let or_unknown = |yes| if yes { Reached::Yes } else { Reached::Unknown };
+    let (memory, memory_backend, processes, process_backend) = match outcome.cgroup {
+        Some(counts) => {
+            (yes_no(counts.oom_kills > 0), Backend::Cgroup2, yes_no(counts.pids_max > 0), Backend::Cgroup2)
+        }
+        None => (Reached::Unknown, Backend::Rlimit, Reached::Unknown, Backend::Rlimit),
+    };
+    let signal = if let End::Ended(ended) = &outcome.end { ended.signal() } else { None };
+    let entry = |name, value, unit, backend, reached| LimitEntry { name, value, unit, backend, reached };
+    vec![
+        entry("wall", l.wall_ms.value, "ms", Backend::Supervisor, yes_no(killed(KillReason::Timeout))),
+        entry("cpu", l.cpu_s.value, "s", Backend::Rlimit, yes_no(cpu_reached(outcome, plan))),
+        entry("memory", l.memory_bytes.value, "bytes", memory_backend, memory),
+        entry("threads", l.threads.value, "count", process_backend, processes),
+        entry("workdir", l.workdir_bytes.value, "bytes", Backend::Tmpfs, or_unknown(workdir.bytes_full)),
+        entry(
+            "workdir_inodes",
+            l.workdir_inodes.value,
+            "count",
+            Backend::Tmpfs,
+            or_unknown(workdir.inodes_full),
+        ),
+        entry("shm", l.shm_bytes.value, "bytes", Backend::Tmpfs, Reached::Unknown),
+        entry(
+            "file",
+            l.file_bytes.value,
+            "bytes",
+            Backend::Rlimit,
+            or_unknown(signal == Some(libc::SIGXFSZ)),
+        ),
+        entry("open_files", l.open_files.value, "count", Backend::Rlimit, Reached::Unknown),
+        entry(
+            "stdout",
+            l.stdout_bytes.value,
+            "bytes",
+            Backend::Supervisor,
+            yes_no(killed(KillReason::Stdout)),
+        ),
+        entry(
+            "stderr",
+            l.stderr_bytes.value,
+            "bytes",
+            Backend::Supervisor,
+            yes_no(killed(KillReason::Stderr)),
+        ),
+        entry("denials", l.denials.value, "count", Backend::Supervisor, yes_no(killed(KillReason::Denials))),
+    ]
+}

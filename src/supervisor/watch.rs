@@ -1,0 +1,386 @@
+//! One poll loop over everything that a run can do: pidfd, deadline, channel, stdin, stdout, stderr, notifications,
+//! cancellation. It never waits for end of file, and never blocks on the payload.
+
+use super::channel::{self, Message};
+use super::outcome::{End, KillReason, Outcome};
+use super::prepare::{Bounds, Ours, Secrets, Stdin};
+use super::streams::Stream;
+use crate::layer::{ApplyError, Facts};
+use crate::notify::{self, denials::Denials};
+use crate::sys::{fd, pidfd, signal, wait};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// Set-up takes milliseconds; a host on which it takes this long is broken.
+const SETUP_LIMIT: Duration = Duration::from_secs(20);
+/// How long the kernel is given to take down a killed namespace before we go on without its usage.
+const TEARDOWN_LIMIT: Duration = Duration::from_secs(5);
+
+/// A running jail.
+#[derive(Debug)]
+pub struct Jail {
+    pid: i32,
+    pidfd: OwnedFd,
+    channel: OwnedFd,
+    cancel: OwnedFd,
+    stdin: Option<OwnedFd>,
+    input: Input,
+    secrets: Option<OwnedFd>,
+    stdout: Stream,
+    stderr: Stream,
+    listener: Option<OwnedFd>,
+    payload: Option<OwnedFd>,
+    workdir: Option<OwnedFd>,
+    facts: Option<Facts>,
+    denials: Denials,
+    wall: Duration,
+    started: Instant,
+    running: Option<Instant>,
+    end: Option<End>,
+    finished: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Input {
+    bytes: Vec<u8>,
+    written: usize,
+    relay: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Pidfd,
+    Channel,
+    Cancel,
+    Stdout,
+    Stderr,
+    Stdin,
+    Relay,
+    Listener,
+}
+
+impl Jail {
+    /// Takes over the child that was just cloned.
+    pub fn new(
+        pid: i32,
+        pidfd: OwnedFd,
+        ours: Ours,
+        cancel: OwnedFd,
+        bounds: &Bounds,
+        started: Instant,
+    ) -> Self {
+        let input = match ours.input {
+            Stdin::Bytes(bytes) => Input { bytes, written: 0, relay: false },
+            Stdin::Relay => Input { bytes: Vec::new(), written: 0, relay: true },
+        };
+        Self {
+            pid,
+            pidfd,
+            channel: ours.channel,
+            cancel,
+            stdin: Some(ours.stdin),
+            input,
+            secrets: ours.secrets,
+            stdout: Stream::whole(ours.stdout, bounds.stdout),
+            stderr: Stream::tail(ours.stderr, bounds.stderr, bounds.stderr_kept),
+            listener: None,
+            payload: None,
+            workdir: None,
+            facts: None,
+            denials: Denials::new(bounds.denials_kept, bounds.denials),
+            wall: bounds.wall,
+            started,
+            running: None,
+            end: None,
+            finished: None,
+        }
+    }
+
+    /// The supervisor's end of the channel.
+    pub fn channel(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+
+    /// Gives up before the watch began.
+    pub fn fail(&mut self, error: ApplyError) {
+        self.end_with(End::SetupFailed {
+            layer: error.layer.to_owned(),
+            step: error.step.to_owned(),
+            errno: error.errno,
+        });
+    }
+
+    fn end_with(&mut self, end: End) {
+        if self.end.is_none() {
+            self.end = Some(end);
+            self.finished = Some(Instant::now());
+        }
+    }
+
+    fn broken(&mut self, step: &'static str, error: &io::Error) {
+        self.fail(ApplyError { layer: "supervisor", step, errno: crate::sys::errno(error) });
+    }
+
+    /// Runs until there is an end.
+    pub fn watch(&mut self, secrets: &mut Option<Secrets<'_>>) {
+        while self.end.is_none() {
+            match self.wait() {
+                Ok(ready) => {
+                    for source in ready {
+                        if let Err(error) = self.handle(source, secrets) {
+                            self.broken("watch", &error);
+                        }
+                    }
+                    self.check_bounds();
+                }
+                Err(error) => self.broken("poll", &error),
+            }
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        self.running.map_or(self.started + SETUP_LIMIT, |start| start + self.wall)
+    }
+
+    fn wait(&self) -> io::Result<Vec<Source>> {
+        let mut sources = vec![
+            (Source::Pidfd, self.pidfd.as_fd(), PollFlags::POLLIN),
+            (Source::Channel, self.channel.as_fd(), PollFlags::POLLIN),
+            (Source::Cancel, self.cancel.as_fd(), PollFlags::POLLIN),
+        ];
+        let optional = [
+            (Source::Stdout, self.stdout.pipe()),
+            (Source::Stderr, self.stderr.pipe()),
+            (Source::Listener, self.listener.as_ref()),
+        ];
+        sources.extend(
+            optional.iter().filter_map(|(source, fd)| Some((*source, (*fd)?.as_fd(), PollFlags::POLLIN))),
+        );
+        let pending = self.input.written < self.input.bytes.len();
+        if let Some(stdin) = self.stdin.as_ref().filter(|_| pending || !self.input.relay) {
+            sources.push((Source::Stdin, stdin.as_fd(), PollFlags::POLLOUT));
+        }
+        let own_stdin = io::stdin();
+        if self.input.relay && !pending && self.stdin.is_some() {
+            sources.push((Source::Relay, own_stdin.as_fd(), PollFlags::POLLIN));
+        }
+        let left = self.deadline().saturating_duration_since(Instant::now());
+        // Rounded up, so that the loop does not spin in the last millisecond.
+        let millis = i32::try_from(left.as_millis().saturating_add(1)).unwrap_or(i32::MAX);
+        let mut fds: Vec<PollFd<'_>> =
+            sources.iter().map(|(_, fd, flags)| PollFd::new(*fd, *flags)).collect();
+        match poll(&mut fds, PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)) {
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let ready = |fd: &PollFd<'_>| fd.revents().is_some_and(|events| !events.is_empty());
+        Ok(sources.iter().zip(&fds).filter(|(_, fd)| ready(fd)).map(|((source, _, _), _)| *source).collect())
+    }
+
+    fn handle(&mut self, source: Source, secrets: &mut Option<Secrets<'_>>) -> io::Result<()> {
+        if self.end.is_some() {
+            return Ok(());
+        }
+        match source {
+            Source::Channel => self.on_channel(secrets),
+            Source::Pidfd => {
+                // What init said before it left comes first.
+                while self.end.is_none() && self.listen(secrets)? {}
+                let signal = self.running.is_some().then_some(None);
+                if self.end.is_none() {
+                    match signal {
+                        Some(signal) => self.end_with(End::InitDied(signal)),
+                        None => self.broken(
+                            "the child ended during set-up",
+                            &io::Error::from_raw_os_error(libc::ECHILD),
+                        ),
+                    }
+                }
+                Ok(())
+            }
+            Source::Cancel => {
+                if let Some(signal) = signal::next(self.cancel.as_raw_fd())? {
+                    self.end_with(End::Killed(KillReason::Cancelled(signal)));
+                }
+                Ok(())
+            }
+            Source::Stdout => self.stdout.read_available(),
+            Source::Stderr => self.stderr.read_available(),
+            Source::Stdin => self.feed(),
+            Source::Relay => self.relay(),
+            Source::Listener => self.on_listener(),
+        }
+    }
+
+    fn check_bounds(&mut self) {
+        if self.stdout.over() {
+            self.end_with(End::Killed(KillReason::Stdout));
+        }
+        if self.stderr.over() {
+            self.end_with(End::Killed(KillReason::Stderr));
+        }
+        if self.denials.exceeded() {
+            self.end_with(End::Killed(KillReason::Denials));
+        }
+        if self.end.is_none() && Instant::now() >= self.deadline() {
+            if self.running.is_some() {
+                self.end_with(End::Killed(KillReason::Timeout));
+            } else {
+                self.broken("set-up took too long", &io::Error::from_raw_os_error(libc::ETIMEDOUT));
+            }
+        }
+    }
+
+    fn on_channel(&mut self, secrets: &mut Option<Secrets<'_>>) -> io::Result<()> {
+        self.listen(secrets).map(drop)
+    }
+
+    /// Takes one message if there is one; `false` when there is none.
+    fn listen(&mut self, secrets: &mut Option<Secrets<'_>>) -> io::Result<bool> {
+        let mut fds = [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN)];
+        if poll(&mut fds, PollTimeout::ZERO)? == 0 {
+            return Ok(false);
+        }
+        let Some(message) = channel::receive(self.channel.as_fd())? else {
+            // Both of the child's ends are closed; the pidfd says the rest.
+            let mut init = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
+            poll(&mut init, PollTimeout::from(100u8))?;
+            return Ok(false);
+        };
+        match message {
+            Message::Failed { layer, step, errno } => self.end_with(End::SetupFailed { layer, step, errno }),
+            Message::Ended(ended) => self.end_with(End::Ended(ended)),
+            Message::Born { payload, workdir, facts } => {
+                self.payload = Some(payload);
+                self.workdir = Some(workdir);
+                self.facts = Some(facts);
+                self.hand_over_secrets(secrets)?;
+            }
+            Message::Sealed(number) => self.on_sealed(number),
+        }
+        Ok(true)
+    }
+
+    // Read only now, when the process that will be init is made and can never have held them.
+    fn hand_over_secrets(&mut self, secrets: &mut Option<Secrets<'_>>) -> io::Result<()> {
+        if let (Some(pipe), Some(mut read)) = (self.secrets.take(), secrets.take()) {
+            match read() {
+                // At most a pipe's capacity, so this does not wait.
+                Ok(bytes) => {
+                    fd::write(pipe.as_raw_fd(), &bytes)?;
+                }
+                Err(why) => self.end_with(End::SecretsRefused(why)),
+            }
+        }
+        Ok(())
+    }
+
+    fn on_sealed(&mut self, number: Option<i32>) {
+        if let Some(number) = number {
+            let taken = self
+                .payload
+                .as_ref()
+                .ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))
+                .and_then(|payload| pidfd::getfd(payload.as_fd(), number));
+            match taken {
+                Ok(listener) => self.listener = Some(listener),
+                Err(error) => return self.broken("pidfd_getfd (notification listener)", &error),
+            }
+        }
+        self.running = Some(Instant::now());
+        if let Err(error) = channel::send_go(self.channel.as_fd()) {
+            self.broken("send go", &error);
+        }
+    }
+
+    fn on_listener(&mut self) -> io::Result<()> {
+        let Some(listener) = &self.listener else { return Ok(()) };
+        if !notify::answer(listener.as_fd(), &mut self.denials)? {
+            let mut fds = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+            poll(&mut fds, PollTimeout::ZERO)?;
+            // Nobody has the filter any more.
+            if fds.iter().any(|fd| fd.revents().is_some_and(|events| events.contains(PollFlags::POLLHUP))) {
+                self.listener = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn feed(&mut self) -> io::Result<()> {
+        let Some(pipe) = &self.stdin else { return Ok(()) };
+        while let Some(rest) = self.input.bytes.get(self.input.written..).filter(|rest| !rest.is_empty()) {
+            match fd::write(pipe.as_raw_fd(), rest) {
+                Ok(count) => self.input.written += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // The payload closed its stdin: it does not want the rest.
+                Err(error) if error.raw_os_error() == Some(libc::EPIPE) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        if self.input.relay && self.input.written >= self.input.bytes.len() {
+            self.input.bytes.clear();
+            self.input.written = 0;
+        } else {
+            self.stdin = None;
+        }
+        Ok(())
+    }
+
+    fn relay(&mut self) -> io::Result<()> {
+        let mut chunk = vec![0u8; 64 << 10];
+        match fd::read(io::stdin().as_raw_fd(), &mut chunk) {
+            Ok(0) => self.stdin = None,
+            Ok(count) => {
+                chunk.truncate(count);
+                self.input = Input { bytes: chunk, written: 0, relay: true };
+                self.feed()?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // A terminal in the background, a directory: as good as nothing to read.
+            Err(_) => self.stdin = None,
+        }
+        Ok(())
+    }
+
+    /// Kills what is left, waits for the kernel to take it down, reads what is still in the pipes.
+    pub fn end(mut self) -> Outcome {
+        // Init has left already after a normal end; ESRCH counts as done. Nothing else can fail on our own child.
+        drop(pidfd::kill(self.pidfd.as_fd()));
+        let mut init = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
+        let limit = PollTimeout::try_from(TEARDOWN_LIMIT).unwrap_or(PollTimeout::MAX);
+        let gone = poll(&mut init, limit).is_ok_and(|count| count > 0);
+        let used = if gone { wait::wait4(self.pid).ok().map(|(_, ended)| ended) } else { None };
+        if let (Some(End::InitDied(signal)), Some(ended)) = (&mut self.end, used) {
+            *signal = ended.signal();
+        }
+        // All writers are dead, so what is there is all there will be.
+        for stream in [&mut self.stdout, &mut self.stderr] {
+            drop(stream.read_available());
+        }
+        if matches!(self.end, Some(End::Ended(_))) {
+            if self.stdout.over() {
+                self.end = Some(End::Killed(KillReason::Stdout));
+            } else if self.stderr.over() {
+                self.end = Some(End::Killed(KillReason::Stderr));
+            }
+        }
+        let finished = self.finished.unwrap_or_else(Instant::now);
+        let end = self.end.unwrap_or(End::InitDied(None));
+        Outcome {
+            end,
+            stdout_bytes: self.stdout.total(),
+            stdout: self.stdout.into_bytes(),
+            stderr_bytes: self.stderr.total(),
+            stderr: self.stderr.into_bytes(),
+            wall: self.running.map_or(Duration::ZERO, |start| finished.saturating_duration_since(start)),
+            setup: self.running.unwrap_or(finished).saturating_duration_since(self.started),
+            used,
+            facts: self.facts,
+            denials: self.denials,
+            workdir: self.workdir,
+            cgroup: None,
+        }
+    }
+}
