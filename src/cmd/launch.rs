@@ -7,8 +7,9 @@ use crate::plan::{HostFacts, Plan};
 use crate::policy::{Policy, units};
 use crate::report::Report;
 use crate::seccomp::{self, Compiled};
-use crate::supervisor::{self, Outcome};
-use std::path::{Path, PathBuf};
+use crate::supervisor::{self, Outcome, collect};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
 use std::time::Duration;
 
 /// A word of the command line that cannot be used.
@@ -27,6 +28,14 @@ pub enum LaunchError {
         /// The policy.
         policy: String,
     },
+    /// `--out` cannot be made or opened.
+    #[error("--out {path}: {source}")]
+    Out {
+        /// The directory.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
 }
 
 /// The caller's settings, checked against the policy.
@@ -34,7 +43,7 @@ pub enum LaunchError {
 pub struct Settings {
     /// The wall-clock limit.
     pub wall: Duration,
-    out: Option<PathBuf>,
+    out: Option<OwnedFd>,
 }
 
 impl Settings {
@@ -46,7 +55,11 @@ impl Settings {
             let policy = policy.name().to_owned();
             return Err(LaunchError::Timeout { asked: millis, most: limits.wall_max_ms, policy });
         }
-        Ok(Self { wall: Duration::from_millis(millis), out: out.map(Path::to_path_buf) })
+        let open = |path: &Path| {
+            collect::open_destination(path)
+                .map_err(|source| LaunchError::Out { path: path.display().to_string(), source })
+        };
+        Ok(Self { wall: Duration::from_millis(millis), out: out.map(open).transpose()? })
     }
 
     /// Says the limit that was really in force, and collects the artifacts if that was asked for.
@@ -54,7 +67,9 @@ impl Settings {
         if let Some(wall) = report.limits.iter_mut().find(|limit| limit.name == "wall") {
             wall.value = u64::try_from(self.wall.as_millis()).unwrap_or(u64::MAX);
         }
-        let _ = (&self.out, outcome, plan);
+        if let (Some(out), Some(workdir)) = (&self.out, &outcome.workdir) {
+            report.artifacts = collect::collect(workdir.as_fd(), out.as_fd(), &plan.limits);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ pub mod account;
 pub mod cgroup;
 pub mod channel;
 pub mod child;
+pub mod collect;
 pub mod init;
 pub mod outcome;
 pub mod outer;
