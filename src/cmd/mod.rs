@@ -4,6 +4,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use std::io::Write;
 
+pub mod audit_log;
 #[cfg(feature = "review")]
 pub mod check;
 pub mod doctor;
@@ -14,6 +15,7 @@ pub mod manifest;
 pub mod read;
 pub mod run;
 pub mod runtime;
+pub mod target;
 
 /// Where a command writes: tests hand over buffers, `main` hands over the real streams.
 pub struct Io<'a> {
