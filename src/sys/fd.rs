@@ -27,19 +27,6 @@ pub fn received(number: i32) -> OwnedFd {
     unsafe { OwnedFd::from_raw_fd(number) }
 }
 
-/// Takes the descriptor that the caller's caller named by number, such as `fd:3`.
-///
-/// It becomes close-on-exec, so that no child has it. `EBADF` when it is not open.
-pub fn adopt(number: i32) -> io::Result<OwnedFd> {
-    // SAFETY: F_GETFD only asks; EBADF is the answer for a number that is not open.
-    checked(unsafe { libc::c_long::from(libc::fcntl(number, libc::F_GETFD)) })?;
-    // SAFETY: as above; the flag is all that changes.
-    checked(unsafe { libc::c_long::from(libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC)) })?;
-    // SAFETY: it is open, and this program, which opens descriptors through owning types only, does not own it yet:
-    // the number came from outside, before any of ours could be made with it.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
-}
-
 /// Closes every descriptor from `first` to `last`, both included.
 pub fn close_range(first: u32, last: u32) -> io::Result<()> {
     if first > last {

@@ -5,9 +5,11 @@
 pub mod clone3;
 pub mod cred;
 pub mod exec;
+pub mod fcntl;
 pub mod fd;
 pub mod landlock;
 pub mod mount;
+pub mod openat2;
 pub mod pidfd;
 pub mod prctl;
 pub mod rlimit;
