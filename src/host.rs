@@ -11,6 +11,7 @@ mod diagnose;
 mod files;
 mod fix;
 pub mod probes;
+mod words;
 
 pub use cause::{Cause, Diagnosis, Fix, Place};
 pub use cgroup::{Cgroup, CgroupDir};
@@ -52,7 +53,7 @@ pub struct Host {
     pub unprivileged_userns_clone: Option<u64>,
     /// Ubuntu's switch: not 0 takes the capabilities away in an ordinary user's namespace.
     pub apparmor_restrict_unprivileged_userns: Option<u64>,
-    /// `/proc/self/attr/current`: the AppArmor profile or the SELinux context.
+    /// `/proc/self/attr/current`: the `AppArmor` profile or the `SELinux` context.
     pub lsm_label: Option<String>,
     /// Yama: 0 classic, 1 descendants only, 2 administrators only, 3 nobody.
     pub yama_ptrace_scope: Option<u64>,
@@ -195,14 +196,18 @@ impl Host {
     /// The facts that a dozen harmless syscalls give, without reading a file; the rest is `None`, empty or assumed good.
     pub fn quick() -> Self {
         let (release, arch) = sys::uname::release_and_machine();
-        let set = |set| caps::read(None, set).map_or(0, |found| found.iter().map(|c| c.bitmask()).sum());
-        let (uid, gid) = (nix::unistd::getuid(), nix::unistd::getgid());
-        let (euid, egid) = (nix::unistd::geteuid(), nix::unistd::getegid());
+        let set =
+            |set| caps::read(None, set).map_or(0, |found| found.iter().map(caps::Capability::bitmask).sum());
         let sizes = sys::seccomp_probe::notif_sizes();
         Self {
             kernel: Kernel::of_release(&release),
             arch,
-            ids: Ids { uid: uid.as_raw(), euid: euid.as_raw(), gid: gid.as_raw(), egid: egid.as_raw() },
+            ids: Ids {
+                uid: nix::unistd::getuid().as_raw(),
+                euid: nix::unistd::geteuid().as_raw(),
+                gid: nix::unistd::getgid().as_raw(),
+                egid: nix::unistd::getegid().as_raw(),
+            },
             at_secure: sys::getauxval::at_secure(),
             capabilities: Capabilities {
                 effective: set(caps::CapSet::Effective),

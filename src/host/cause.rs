@@ -17,11 +17,11 @@ pub enum Cause {
     UsernsNesting,
     /// A `max_*_namespaces` other than the user namespaces' is 0 or used up.
     NamespaceLimit,
-    /// AppArmor takes the capabilities away in an ordinary user's namespace (Ubuntu 23.10 and later).
+    /// `AppArmor` takes the capabilities away in an ordinary user's namespace (Ubuntu 23.10 and later).
     ApparmorUserns,
-    /// The AppArmor profile of this process refuses the step.
+    /// The `AppArmor` profile of this process refuses the step.
     ApparmorProfile,
-    /// SELinux, or another security module, refuses the step.
+    /// `SELinux`, or another security module, refuses the step.
     LsmDenied,
     /// A seccomp filter that was there before us refuses the step.
     OuterSeccomp,

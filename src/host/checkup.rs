@@ -94,7 +94,8 @@ impl Checkup {
         sheet.cgroup();
         sheet.niceties();
         let (checks, cause) = (sheet.checks, sheet.cause);
-        Self { version: 1, ok: cause.is_none(), checks, cause, host }
+        let ok = checks.iter().all(|check| !check.needed || check.status == Status::Ok);
+        Self { version: 1, ok, checks, cause, host }
     }
 }
 
@@ -147,7 +148,7 @@ impl Sheet<'_> {
             match tried.iter().find(|(_, errno)| *errno != 0) {
                 Some((step, errno)) => self.missing(name, title, step, *errno),
                 None if tried.len() == steps.len() => {
-                    self.add(name, title, true, Status::Ok, found.to_owned())
+                    self.add(name, title, true, Status::Ok, found.to_owned());
                 }
                 None => self.add(name, title, true, Status::NotTried, "a step before it failed".to_owned()),
             }
@@ -161,10 +162,8 @@ impl Sheet<'_> {
             (Landlock::NotThere, _) => self.missing(name, title, "landlock", libc::ENOSYS),
             (Landlock::NotInLsm, _) => self.missing(name, title, "landlock", libc::EOPNOTSUPP),
             (Landlock::Refused(errno), _) => self.missing(name, title, "landlock", errno),
-            // What a policy's floor refuses is told as EINVAL: the kernel would take the rights that it knows.
-            (Landlock::Abi(abi), _) if abi < LANDLOCK_FLOOR => {
-                self.missing(name, title, "landlock", libc::EINVAL)
-            }
+            // The kernel refused nothing: the policy does.
+            (Landlock::Abi(abi), _) if abi < LANDLOCK_FLOOR => self.missing(name, title, "landlock", 0),
             (Landlock::Abi(abi), Some(0)) => {
                 self.add(name, title, true, Status::Ok, format!("ABI {abi}, a ruleset enforced"));
             }
@@ -184,7 +183,7 @@ impl Sheet<'_> {
             }
             Some(errno) => self.missing(seccomp.0, seccomp.1, "seccomp", errno),
             None => {
-                self.add(seccomp.0, seccomp.1, true, Status::NotTried, "no child could be made".to_owned())
+                self.missing(seccomp.0, seccomp.1, "fork", self.attempts.errno("fork").unwrap_or(libc::EIO));
             }
         }
         match self.attempts.errno("pidfd_getfd") {

@@ -2,6 +2,7 @@
 
 use super::cause::{Cause, Diagnosis};
 use super::fix::fixes;
+use super::words::{evidence, what};
 use super::{Host, Landlock};
 use caps::Capability::{CAP_SETUID, CAP_SYS_ADMIN};
 use nix::errno::Errno;
@@ -9,7 +10,7 @@ use nix::errno::Errno;
 /// Names the one cause of a failed step. `host` should come from [`Host::probe`]: what it does not know cannot be named.
 ///
 /// Steps: `clone` (user and other namespaces), `setgroups`, `uid_map`, `gid_map`, `setresuid`, `net` (lo up), `mount`,
-/// `pivot_root`, `no_new_privs`, `landlock`, `seccomp` (with a listener), `pidfd_getfd`, `start` (errno 0: how this process was
+/// `pivot_root`, `landlock` (errno 0: the ABI is below the policy's floor), `seccomp` (with a listener), `pidfd_getfd`, `start` (errno 0: how this process was
 /// started), `cgroup`. Any other name is explained by its errno alone.
 pub fn diagnose(step: &str, errno: i32, host: &Host) -> Diagnosis {
     let errno_name = Errno::from_raw(errno);
@@ -62,7 +63,7 @@ fn refuser(host: &Host) -> Cause {
     }
 }
 
-/// An AppArmor profile in enforce mode that is not Ubuntu's own for user namespaces.
+/// An `AppArmor` profile in enforce mode that is not Ubuntu's own for user namespaces.
 fn label_of_a_profile(host: &Host) -> Option<&str> {
     let label = host.lsm_label.as_deref()?;
     (label.ends_with("(enforce)") && !label.contains("unprivileged_userns")).then_some(label)
@@ -143,8 +144,7 @@ fn landlock(errno: Errno, host: &Host) -> Cause {
         Errno::ENOSYS if host.seccomp_mode == 2 => Cause::OuterSeccomp,
         Errno::ENOSYS => Cause::LandlockNotBuilt,
         Errno::E2BIG => Cause::LandlockStackFull,
-        // An ABI below the policy's floor is told by the caller as EINVAL.
-        Errno::EINVAL => Cause::KernelTooOld,
+        Errno::UnknownErrno if matches!(host.landlock, Landlock::Abi(_)) => Cause::KernelTooOld,
         _ if refused(errno) => refuser(host),
         _ => Cause::Unknown,
     }
@@ -182,145 +182,199 @@ fn cgroup(errno: Errno, host: &Host) -> Cause {
     }
 }
 
-/// The oldest kernel that has a step.
-fn since(step: &str) -> &'static str {
-    match step {
-        "landlock" => {
-            "Landlock with the rights that the policy asks for (ABI 2 is Linux 5.19, ABI 1 is 5.13)"
-        }
-        "pidfd_getfd" => "pidfd_getfd (Linux 5.6)",
-        "seccomp" => "seccomp user notification (Linux 5.0)",
-        "mount" | "pivot_root" => "the mount calls used (Linux 5.12)",
-        _ => "the call (clone3 is Linux 5.3)",
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::diagnose;
+    use crate::host::checkup::Status::{Missing, NotTried, Ok};
+    use crate::host::checkup::{Attempts, Checkup};
+    use crate::host::probes::Tried;
+    use crate::host::{Cause, CgroupDir, Container, Diagnosis, Host, IdRange, Kernel, Landlock, Place};
+    use std::path::PathBuf;
 
-/// The cause in one sentence.
-fn what(cause: Cause, step: &str, errno: i32, host: &Host) -> String {
-    let fixed = match cause {
-        Cause::UsernsNotBuilt => {
-            "this kernel was built without one of the namespaces (CONFIG_USER_NS and its like)"
-        }
-        Cause::UsernsSwitchedOff => {
-            "kernel.unprivileged_userns_clone=0 keeps user namespaces from ordinary users"
-        }
-        Cause::UsernsLimit => "user.max_user_namespaces leaves no user namespace to make",
-        Cause::UsernsNesting => "user namespaces are nested 32 deep already",
-        Cause::NamespaceLimit => "a limit on the number of namespaces is reached (user.max_*_namespaces)",
-        Cause::ApparmorUserns => "AppArmor takes the capabilities away in an ordinary user's namespace",
-        Cause::ApparmorProfile => "the AppArmor profile that this process runs under refuses it",
-        Cause::LsmDenied => "a security module refuses it",
-        Cause::OuterSeccomp => "a seccomp filter around this process refuses it",
-        Cause::Chroot => "this process lives in a chroot, where the kernel makes no user namespace",
-        Cause::RootNotPivotable => {
-            "/ cannot be pivoted away from: it is the initial RAM file system or no mount"
-        }
-        Cause::ProcMissing => "/proc is missing or read-only, so the id maps cannot be written",
-        Cause::SetuidStart => {
-            "it was started setuid, setgid or with file capabilities, and refuses to work so"
-        }
-        Cause::RootWithoutSetuid => "root without CAP_SETUID cannot change to an ordinary user",
-        Cause::NoSpareUid => "root in a user namespace that maps no other uid cannot change to one",
-        Cause::UidUnmapped => "this process's own uid is not mapped in its user namespace",
-        Cause::KernelTooOld => {
-            return format!("kernel {} does not have {}", host.kernel.release, since(step));
-        }
-        Cause::LandlockNotInLsm => "Landlock is in the kernel but not in the boot's lsm= list",
-        Cause::LandlockNotBuilt => "this kernel was built without Landlock",
-        Cause::LandlockStackFull => "sixteen Landlock rulesets are stacked on this process already",
-        Cause::SeccompNotBuilt => "this kernel was built without seccomp filters",
-        Cause::ListenerTaken => "another supervisor already listens to this process's seccomp filters",
-        Cause::YamaForbids => "Yama forbids tracing, which taking over the listener needs",
-        Cause::ProcessLimit => "no process more can be made: RLIMIT_NPROC or a pids limit is reached",
-        Cause::DescriptorLimit => "no descriptor more can be opened",
-        Cause::OutOfMemory => "the kernel has no memory for it",
-        Cause::CgroupNotV2 => "the directory is not in a cgroup version 2 hierarchy",
-        Cause::CgroupReadOnly => "the cgroup hierarchy is mounted read-only",
-        Cause::CgroupNotDelegated => {
-            "the cgroup directory, or the group that it shares with us, is not ours to write"
-        }
-        Cause::CgroupControllers => {
-            "the memory and pids controllers are not enabled for the directory's children"
-        }
-        Cause::Unknown if errno == 0 => return format!("{step} failed"),
-        Cause::Unknown => return format!("{step} failed with {}", Errno::from_raw(errno).desc()),
-    };
-    fixed.to_owned()
-}
-
-/// The facts that speak for the cause, the kernel's answer first.
-fn evidence(cause: Cause, step: &str, errno: i32, host: &Host) -> Vec<String> {
-    let mut facts = Vec::new();
-    if errno != 0 {
-        facts.push(format!("{step}: {:?}", Errno::from_raw(errno)));
+    fn made_up(change: impl FnOnce(&mut Host)) -> Host {
+        let mut host = Host::capable();
+        change(&mut host);
+        host
     }
-    let number = |name: &str, value: Option<u64>| value.map(|value| format!("{name}={value}"));
-    let switch = host.apparmor_restrict_unprivileged_userns;
-    let label = host.lsm_label.as_ref().map(|label| format!("/proc/self/attr/current is {label:?}"));
-    let filter = (host.seccomp_mode == 2).then(|| "Seccomp: 2 in /proc/self/status".to_owned());
-    let container = host.container.as_ref().map(|container| container.evidence.clone());
-    let privs = host.no_new_privs.then(|| "NoNewPrivs: 1".to_owned());
-    let modules = host.lsm.as_ref().map(|lsm| format!("/sys/kernel/security/lsm is {:?}", lsm.join(",")));
-    let map = host.uid_map.iter().map(|r| format!("{} {} {}", r.inside, r.outside, r.count));
-    let map = format!("uid_map is {:?}", map.collect::<Vec<_>>().join(", "));
-    let more = match cause {
-        Cause::UsernsSwitchedOff => {
-            vec![number("kernel.unprivileged_userns_clone", host.unprivileged_userns_clone)]
+
+    fn ubuntu() -> Host {
+        made_up(|host| {
+            host.apparmor_restrict_unprivileged_userns = Some(1);
+            host.exe = Some(PathBuf::from("/opt/my tools/skilljail[1]"));
+        })
+    }
+
+    fn docker() -> Host {
+        made_up(|host| {
+            host.seccomp_mode = 2;
+            let evidence = "/.dockerenv is there".to_owned();
+            host.container = Some(Container { engine: Place::Docker, evidence });
+        })
+    }
+
+    fn delegated(change: impl FnOnce(&mut CgroupDir)) -> Host {
+        let both = || ["memory", "pids"].map(str::to_owned).to_vec();
+        let path = PathBuf::from("/sys/fs/cgroup/x");
+        let mut dir =
+            CgroupDir { path, is_v2: true, read_only: false, controllers: both(), subtree_control: both() };
+        change(&mut dir);
+        made_up(|host| host.cgroup.dir = Some(dir))
+    }
+
+    #[test]
+    fn each_step_and_errno_has_its_cause() {
+        let old = |release| made_up(|host| host.kernel = Kernel::of_release(release));
+        let root = |change: fn(&mut Host)| {
+            made_up(|host| {
+                (host.ids.uid, host.ids.euid) = (0, 0);
+                host.capabilities.effective = host.capabilities.bounding;
+                change(host);
+            })
+        };
+        let enforced = || made_up(|host| host.lsm_label = Some("docker-default (enforce)".to_owned()));
+        let yama = |scope| made_up(|host| host.yama_ptrace_scope = Some(scope));
+        let one = IdRange { inside: 0, outside: 1001, count: 1 };
+        let table: Vec<(&str, i32, Host, Cause)> = vec![
+            (
+                "clone",
+                libc::EPERM,
+                made_up(|h| h.unprivileged_userns_clone = Some(0)),
+                Cause::UsernsSwitchedOff,
+            ),
+            ("clone", libc::ENOSPC, made_up(|h| h.max_user_namespaces = Some(0)), Cause::UsernsLimit),
+            ("clone", libc::ENOSPC, Host::capable(), Cause::NamespaceLimit),
+            ("clone", libc::EUSERS, Host::capable(), Cause::UsernsNesting),
+            ("clone", libc::EINVAL, Host::capable(), Cause::UsernsNotBuilt),
+            ("clone", libc::EAGAIN, Host::capable(), Cause::ProcessLimit),
+            ("clone", libc::ENOMEM, Host::capable(), Cause::OutOfMemory),
+            ("clone", libc::EPERM, docker(), Cause::OuterSeccomp),
+            ("clone", libc::ENOSYS, docker(), Cause::OuterSeccomp),
+            ("clone", libc::ENOSYS, old("5.2.0"), Cause::KernelTooOld),
+            ("clone", libc::EPERM, made_up(|h| h.root_is_mount = Some(false)), Cause::Chroot),
+            ("clone", libc::EPERM, made_up(|h| h.uid_map = vec![one]), Cause::UidUnmapped),
+            ("clone", libc::EPERM, made_up(|h| h.lsm = Some(vec!["selinux".to_owned()])), Cause::LsmDenied),
+            ("clone", libc::EPERM, Host::capable(), Cause::Unknown),
+            ("clone", libc::EACCES, ubuntu(), Cause::ApparmorUserns),
+            ("uid_map", libc::EPERM, ubuntu(), Cause::ApparmorUserns),
+            ("net", libc::EPERM, ubuntu(), Cause::ApparmorUserns),
+            ("mount", libc::EACCES, ubuntu(), Cause::ApparmorUserns),
+            ("mount", libc::EACCES, enforced(), Cause::ApparmorProfile),
+            ("mount", libc::EPERM, docker(), Cause::OuterSeccomp),
+            ("mount", libc::ENOSPC, docker(), Cause::Unknown),
+            ("pivot_root", libc::EINVAL, Host::capable(), Cause::RootNotPivotable),
+            ("uid_map", libc::ENOENT, Host::capable(), Cause::ProcMissing),
+            ("start", 0, made_up(|h| h.at_secure = true), Cause::SetuidStart),
+            ("start", 0, made_up(|h| h.ids.euid = 0), Cause::SetuidStart),
+            ("start", 0, root(|h| h.capabilities.effective = 0), Cause::RootWithoutSetuid),
+            ("setresuid", libc::EPERM, root(|h| h.capabilities.effective = 0), Cause::RootWithoutSetuid),
+            ("setresuid", libc::EINVAL, root(|_| ()), Cause::NoSpareUid),
+            ("landlock", libc::EOPNOTSUPP, Host::capable(), Cause::LandlockNotInLsm),
+            ("landlock", libc::ENOSYS, old("5.10.0-28-amd64"), Cause::KernelTooOld),
+            ("landlock", libc::ENOSYS, Host::capable(), Cause::LandlockNotBuilt),
+            ("landlock", libc::ENOSYS, docker(), Cause::OuterSeccomp),
+            ("landlock", libc::E2BIG, Host::capable(), Cause::LandlockStackFull),
+            ("landlock", 0, made_up(|h| h.landlock = Landlock::Abi(1)), Cause::KernelTooOld),
+            ("seccomp", libc::EBUSY, Host::capable(), Cause::ListenerTaken),
+            ("seccomp", libc::EINVAL, old("4.19.0"), Cause::KernelTooOld),
+            ("seccomp", libc::EINVAL, Host::capable(), Cause::SeccompNotBuilt),
+            ("pidfd_getfd", libc::ENOSYS, old("5.4.0"), Cause::KernelTooOld),
+            ("pidfd_getfd", libc::EPERM, yama(3), Cause::YamaForbids),
+            ("pidfd_getfd", libc::EPERM, yama(1), Cause::Unknown),
+            ("pidfd_getfd", libc::EMFILE, yama(3), Cause::DescriptorLimit),
+            ("cgroup", libc::ENOENT, delegated(|dir| dir.is_v2 = false), Cause::CgroupNotV2),
+            ("cgroup", libc::EROFS, delegated(|dir| dir.read_only = true), Cause::CgroupReadOnly),
+            ("cgroup", libc::EACCES, delegated(|_| ()), Cause::CgroupNotDelegated),
+            ("cgroup", libc::ENOENT, delegated(|dir| dir.subtree_control.clear()), Cause::CgroupControllers),
+            ("unheard_of", libc::EPERM, docker(), Cause::OuterSeccomp),
+        ];
+        for (step, errno, host, cause) in table {
+            let found = diagnose(step, errno, &host);
+            assert_eq!(found.cause, cause, "{step} {errno}: {found}");
+            assert!(!found.what.is_empty() && !found.fixes.is_empty(), "{step} {errno}");
+            assert!(errno == 0 || found.evidence[0].starts_with(step), "{step}: {:?}", found.evidence);
         }
-        Cause::UsernsLimit | Cause::NamespaceLimit => {
-            vec![number("user.max_user_namespaces", host.max_user_namespaces)]
+    }
+
+    #[test]
+    fn apparmor_is_answered_by_a_profile_of_our_own_first_and_the_switch_for_all_last() {
+        let found = diagnose("net", libc::EPERM, &ubuntu());
+        let texts: Vec<_> = found.fixes.iter().map(|fix| fix.text.as_str()).collect();
+        assert!(
+            texts[0].contains("profile skilljail \"/opt/my tools/skilljail\\[1\\]\" flags=(unconfined) {")
+        );
+        assert!(texts[0].contains("\n  userns,\n"), "{}", texts[0]);
+        let with_switch: Vec<_> = (0..texts.len()).filter(|at| texts[*at].contains("sysctl")).collect();
+        assert_eq!(with_switch, [texts.len() - 1], "the switch for all comes last");
+        assert!(!found.hint().contains("sysctl"), "{}", found.hint());
+        assert!(!texts[0].contains("NoNewPrivileges"));
+        let confined = made_up(|host| {
+            *host = ubuntu();
+            host.no_new_privs = true;
+            host.lsm_label = Some("a//&unconfined".to_owned());
+        });
+        let found = diagnose("net", libc::EPERM, &confined);
+        assert!(found.fixes[0].text.contains("NoNewPrivileges") && found.fixes[0].text.contains("stacked"));
+    }
+
+    #[test]
+    fn the_fix_that_fits_the_place_comes_first() {
+        for (engine, words) in [
+            (Place::Docker, "docker run"),
+            (Place::Podman, "podman run"),
+            (Place::Kubernetes, "securityContext"),
+        ] {
+            let mut host = docker();
+            host.container = Some(Container { engine, evidence: "seen".to_owned() });
+            let found = diagnose("clone", libc::EPERM, &host);
+            assert_eq!(found.fixes[0].place, engine);
+            assert!(found.fixes[0].text.contains(words) && found.hint().contains(words), "{found:?}");
+            assert!(found.to_string().contains("seen"), "{found}");
         }
-        Cause::ApparmorUserns => {
-            let bounding =
-                (host.capabilities.bounding != 0).then(|| format!("CapBnd {:x}", host.capabilities.bounding));
-            vec![number("kernel.apparmor_restrict_unprivileged_userns", switch), label, bounding, privs]
-        }
-        Cause::ApparmorProfile => vec![label, container],
-        Cause::OuterSeccomp => vec![filter, container, privs],
-        Cause::LsmDenied => vec![modules, label],
-        Cause::LandlockNotInLsm | Cause::LandlockNotBuilt => {
-            let abi = (host.landlock == Landlock::NotInLsm)
-                .then(|| "landlock_create_ruleset: EOPNOTSUPP".to_owned());
-            vec![abi.filter(|_| errno == 0), modules, Some(format!("kernel {}", host.kernel.release))]
-        }
-        Cause::Chroot | Cause::RootNotPivotable => {
-            vec![
-                (host.root_is_mount == Some(false)).then(|| "/ is not the root of a mount".to_owned()),
-                container,
+        let lsm = diagnose("landlock", libc::EOPNOTSUPP, &Host::capable());
+        assert!(lsm.fixes[0].text.contains("lsm=landlock,yama,apparmor"), "{:?}", lsm.fixes);
+    }
+
+    #[test]
+    fn ids_are_the_names_in_snake_case() {
+        let found: Diagnosis = diagnose("seccomp", libc::EBUSY, &Host::capable());
+        assert_eq!(found.id(), "listener_taken");
+        assert_eq!(serde_json::to_value(&found).unwrap()["cause"], "listener_taken");
+    }
+
+    #[test]
+    fn a_made_up_host_on_which_steps_fail_has_one_cause_and_what_hangs_on_it_is_not_tried() {
+        let all =
+            ["clone", "setgroups", "uid_map", "gid_map", "net", "mount", "pivot_root", "landlock", "seccomp"];
+        let good = |step| Tried { step, errno: 0 };
+        let mut attempts =
+            Attempts { steps: all.into_iter().chain(["pidfd_getfd"]).map(good).collect(), cgroup: None };
+        assert!(Checkup::judge(Host::capable(), &attempts).ok);
+
+        attempts.steps.retain(|tried| !["mount", "pivot_root"].contains(&tried.step));
+        attempts
+            .steps
+            .iter_mut()
+            .filter(|tried| tried.step == "net")
+            .for_each(|tried| tried.errno = libc::EPERM);
+        let ill = Checkup::judge(ubuntu(), &attempts);
+        assert_eq!(ill.cause.map(|cause| cause.cause), Some(Cause::ApparmorUserns));
+        let states: Vec<_> =
+            ill.checks.iter().filter(|check| check.needed).map(|c| (c.name, c.status)).collect();
+        assert_eq!(
+            states,
+            [
+                ("start", Ok),
+                ("namespaces", Ok),
+                ("id_maps", Ok),
+                ("network", Missing),
+                ("mounts", NotTried),
+                ("pivot_root", NotTried),
+                ("landlock", Ok),
+                ("seccomp", Ok),
+                ("pidfd_getfd", Ok)
             ]
-        }
-        Cause::SetuidStart => vec![Some(format!(
-            "uid {} euid {}, gid {} egid {}, AT_SECURE {}",
-            host.ids.uid,
-            host.ids.euid,
-            host.ids.gid,
-            host.ids.egid,
-            u8::from(host.at_secure)
-        ))],
-        Cause::RootWithoutSetuid => {
-            vec![Some(format!("CapEff {:x}", host.capabilities.effective)), container]
-        }
-        Cause::NoSpareUid | Cause::UidUnmapped => vec![Some(map)],
-        Cause::YamaForbids => vec![number("kernel.yama.ptrace_scope", host.yama_ptrace_scope)],
-        Cause::CgroupNotV2 | Cause::CgroupReadOnly | Cause::CgroupNotDelegated | Cause::CgroupControllers => {
-            cgroup_evidence(host)
-        }
-        _ => Vec::new(),
-    };
-    facts.extend(more.into_iter().flatten());
-    facts
-}
-
-fn cgroup_evidence(host: &Host) -> Vec<Option<String>> {
-    let Some(dir) = &host.cgroup.dir else { return Vec::new() };
-    let mounted = host.cgroup.v2_mount.as_ref().map(|mount| format!("cgroup2 is at {}", mount.display()));
-    let v1 = (!host.cgroup.v1_mounts.is_empty())
-        .then(|| format!("{} controllers are held by version 1 hierarchies", host.cgroup.v1_mounts.len()));
-    vec![
-        Some(format!("directory {}", dir.path.display())),
-        mounted,
-        dir.is_v2.then(|| format!("cgroup.controllers {:?}", dir.controllers.join(" "))),
-        dir.is_v2.then(|| format!("cgroup.subtree_control {:?}", dir.subtree_control.join(" "))),
-        v1,
-    ]
+        );
+        let nothing = Checkup::judge(Host::capable(), &Attempts::default());
+        assert!(!nothing.ok && nothing.cause.is_some(), "what was not tried does not hold");
+    }
 }

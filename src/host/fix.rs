@@ -111,7 +111,7 @@ fn namespace_limit() -> Vec<Fix> {
     ]
 }
 
-/// An AppArmor profile for one program, which gives it user namespaces and nothing else changes.
+/// An `AppArmor` profile for one program, which gives it user namespaces and nothing else changes.
 fn profile(exe: &Path) -> String {
     let path = exe.display().to_string();
     // The characters that AppArmor's patterns give a meaning to.

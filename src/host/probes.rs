@@ -60,7 +60,7 @@ pub struct Tried {
 /// User and other namespaces, id maps, lo, mounts, pivot; also what a run would like but does not need: the limit on nested
 /// namespaces, a keyring of its own, a `/proc`. The list ends at the first needed step that failed.
 pub fn namespaces() -> Vec<Tried> {
-    let mut child = match Child::start(NAMESPACES, |report| namespace_steps(report)) {
+    let mut child = match Child::start(NAMESPACES, namespace_steps) {
         Ok(child) => child,
         Err(error) => return vec![tried("clone", errno_of(&error))],
     };
@@ -274,27 +274,24 @@ impl Child {
 
     /// The next eight bytes; `None` at the end of the child, or of patience.
     fn next(&mut self) -> Option<(i32, i32)> {
-        let mut bytes = [0u8; 8];
-        let mut filled = 0;
+        let (mut bytes, mut filled) = ([0u8; 8], 0);
         while filled < bytes.len() {
             let left = self.deadline.saturating_duration_since(Instant::now());
             let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
             let mut ready = [PollFd::new(self.reports.as_fd(), PollFlags::POLLIN)];
             match poll(&mut ready, timeout) {
-                Ok(0) => return None,
                 Err(Errno::EINTR) => continue,
-                Err(_) => return None,
+                Ok(0) | Err(_) => return None,
                 Ok(_) => {}
             }
             match read(&self.reports, &mut bytes[filled..]) {
-                Ok(0) => return None,
-                Ok(count) => filled += count,
+                Ok(count @ 1..) => filled += count,
                 Err(Errno::EINTR) => {}
-                Err(_) => return None,
+                Ok(0) | Err(_) => return None,
             }
         }
-        let [a, b, c, d, e, f, g, h] = bytes;
-        Some((i32::from_ne_bytes([a, b, c, d]), i32::from_ne_bytes([e, f, g, h])))
+        let (head, value) = bytes.split_first_chunk()?;
+        Some((i32::from_ne_bytes(*head), i32::from_ne_bytes(*value.first_chunk()?)))
     }
 
     /// The number that the child reported, or `None`, and then its report is still to be had.
