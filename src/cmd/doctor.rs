@@ -1,11 +1,73 @@
-//! `skilljail doctor`.
+//! `skilljail doctor`: asks the host, prints the check-up. Exit 0 when all that the default policy needs holds.
 
 use super::Io;
-use crate::cli::DoctorArgs;
+use crate::cli::{DataFormat, DoctorArgs};
 use crate::exit::Exit;
+use crate::host::Diagnosis;
+use crate::host::checkup::{Check, Checkup, Status};
+use std::io::{self, Write};
 
 /// Runs the command.
-pub fn run(_args: &DoctorArgs, io: &mut Io<'_>) -> Exit {
-    drop(writeln!(io.err, "skilljail: doctor: not in this build"));
-    Exit::Failed
+pub fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Exit {
+    let checkup = Checkup::perform(args.cgroup.as_deref());
+    let written = match args.format {
+        DataFormat::Text => text(&checkup, io.out),
+        DataFormat::Json => serde_json::to_writer_pretty(&mut *io.out, &checkup)
+            .map_err(io::Error::from)
+            .and_then(|()| writeln!(io.out)),
+    };
+    match written.and_then(|()| io.out.flush()) {
+        Err(error) => {
+            io.tell(&error);
+            Exit::Failed
+        }
+        Ok(()) if checkup.ok => Exit::Success,
+        Ok(()) => Exit::Findings,
+    }
+}
+
+fn text(checkup: &Checkup, out: &mut dyn Write) -> io::Result<()> {
+    let host = &checkup.host;
+    write!(out, "Linux {} {}, uid {}", host.kernel.release, host.arch, host.ids.uid)?;
+    if let Some(container) = &host.container {
+        write!(out, ", in a container ({})", container.evidence)?;
+    }
+    writeln!(out, "\n\nNeeded by the policy `default`:")?;
+    for check in checkup.checks.iter().filter(|check| check.needed) {
+        line(check, out)?;
+    }
+    writeln!(out, "\nGood to have:")?;
+    for check in checkup.checks.iter().filter(|check| !check.needed) {
+        line(check, out)?;
+    }
+    writeln!(out)?;
+    match &checkup.cause {
+        None => writeln!(out, "Everything that the policy `default` needs is here."),
+        Some(cause) => tell(cause, out),
+    }
+}
+
+fn line(check: &Check, out: &mut dyn Write) -> io::Result<()> {
+    let mark = match check.status {
+        Status::Ok => "ok",
+        Status::Missing if check.needed => "MISSING",
+        Status::Missing => "no",
+        Status::NotTried => "-",
+    };
+    writeln!(out, "  {mark:<8} {:<28} {}", check.title, check.detail)
+}
+
+/// The cause, once, with its evidence and each place's fix.
+fn tell(cause: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "Cause: {} [{}]", cause.what, cause.id())?;
+    for fact in &cause.evidence {
+        writeln!(out, "  seen: {fact}")?;
+    }
+    for fix in &cause.fixes {
+        writeln!(out, "\nFix ({}):", fix.place)?;
+        for line in fix.text.lines() {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    Ok(())
 }

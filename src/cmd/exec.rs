@@ -4,9 +4,9 @@ use super::result::{self, Destination};
 use super::{Io, launch, target};
 use crate::cli::ExecArgs;
 use crate::exit::Exit;
-use crate::layer::ApplyError;
+use crate::host::Host;
 use crate::payload::elf;
-use crate::plan::{Inputs, Plan, PlanError, Program, RoBind, is_plain};
+use crate::plan::{Inputs, Plan, Program, RoBind, is_plain};
 use crate::policy::Policy;
 use crate::report::Status;
 use crate::supervisor::{self, Job, Stdin};
@@ -51,14 +51,10 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         Ok(found) => found,
         Err(error) => return launch::usage(&error, io),
     };
-    let plan = match launch::host_facts(args.cgroup.is_some())
-        .map_err(|error: ApplyError| -> Box<dyn std::error::Error> { error.into() })
-        .and_then(|host| {
-            Plan::build(&policy, &program, &Inputs::default(), &host)
-                .map_err(|error: PlanError| -> Box<dyn std::error::Error> { error.into() })
-        }) {
+    let host = launch::host_facts(&Host::quick(), args.cgroup.is_some());
+    let plan = match Plan::build(&policy, &program, &Inputs::default(), &host) {
         Ok(plan) => plan,
-        Err(error) => return result::refuse(Status::SetupFailed, "plan", error.as_ref(), to, io),
+        Err(error) => return result::refuse(Status::SetupFailed, "plan", &error, to, io),
     };
     let job = Job {
         plan: &plan,

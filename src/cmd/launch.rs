@@ -2,12 +2,12 @@
 
 use super::Io;
 use crate::exit::Exit;
-use crate::layer::ApplyError;
+use crate::host::Host;
 use crate::plan::{HostFacts, Plan};
 use crate::policy::{Policy, units};
 use crate::report::Report;
 use crate::seccomp::{self, Compiled};
-use crate::supervisor::{self, Outcome, collect};
+use crate::supervisor::{Outcome, collect};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
@@ -80,13 +80,8 @@ pub fn usage(error: &dyn std::error::Error, io: &mut Io<'_>) -> Exit {
 }
 
 /// What the plan needs to know of this host.
-pub fn host_facts(cgroup: bool) -> Result<HostFacts, ApplyError> {
-    supervisor::refuse_elevated()?;
-    Ok(HostFacts {
-        euid: nix::unistd::geteuid().as_raw(),
-        landlock_abi: crate::sys::landlock::abi().unwrap_or(0),
-        cgroup,
-    })
+pub fn host_facts(host: &Host, cgroup: bool) -> HostFacts {
+    HostFacts { euid: host.ids.euid, landlock_abi: host.landlock.abi(), cgroup }
 }
 
 /// The filter of PID 1, which ships with the program.

@@ -10,6 +10,7 @@ pub mod check;
 pub mod doctor;
 pub mod exec;
 pub mod generate;
+pub mod inputs;
 pub mod launch;
 pub mod list;
 pub mod manifest;

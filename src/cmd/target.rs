@@ -61,7 +61,10 @@ pub fn append(option: &'static str, word: &str) -> Result<File, TargetError> {
 /// See [`TargetError`].
 pub fn create(option: &'static str, word: &str) -> Result<File, TargetError> {
     if matches!(word, "fd:0" | "fd:1" | "fd:2") {
-        let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "that is a standard stream\nhint: open another, such as `--report fd:3 3>result.json`");
+        let source = std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            "that is a standard stream\nhint: open another, such as `--report fd:3 3>result.json`",
+        );
         return Err(TargetError::Open { option, word: word.to_owned(), source });
     }
     open(option, word, OpenOptions::new().write(true).create(true).truncate(true).mode(0o600))

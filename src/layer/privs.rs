@@ -1,7 +1,7 @@
 //! Privileges: no capability in any set, no_new_privs, secure bits locked, a keyring of its own.
 
 use super::{ApplyError, Layer, Step as _};
-use crate::sys::{cred, prctl};
+use crate::sys::{keyctl, prctl};
 use serde::Serialize;
 use std::io;
 
@@ -22,7 +22,7 @@ pub fn plan() -> Plan {
 /// Drops everything, and reads back from the kernel that it is gone. Answers whether the session keyring is new.
 pub(super) fn apply(_plan: &Plan) -> Result<bool, ApplyError> {
     // Stock containers refuse keyctl; the filter refuses it to the payload in any case, so this is only reported.
-    let own_keyring = cred::keyctl_join_session_keyring().is_ok();
+    let own_keyring = keyctl::join_anonymous_session().is_ok();
     prctl::set_no_new_privs().step(Layer::Privs, "prctl(PR_SET_NO_NEW_PRIVS)")?;
     prctl::clear_ambient().step(Layer::Privs, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")?;
     prctl::lock_securebits().step(Layer::Privs, "prctl(PR_SET_SECUREBITS)")?;

@@ -2,6 +2,7 @@
 
 use super::outcome::{End, KillReason, Outcome};
 use super::verdict::{self, WorkdirUse};
+use crate::host::{self, Host};
 use crate::layer::Layer;
 use crate::layer::landlock::NEWEST_ABI;
 use crate::plan::Plan;
@@ -66,14 +67,7 @@ fn error(outcome: &Outcome, status: Status) -> Option<Error> {
         hint: hint.map(str::to_owned),
     };
     match &outcome.end {
-        End::SetupFailed { layer, step, errno } => Some(Error {
-            id: "setup_failed".to_owned(),
-            layer: Some(layer.clone()),
-            step: Some(step.clone()),
-            errno: Some(*errno),
-            cause: format!("{layer}: {step}: {}", std::io::Error::from_raw_os_error(*errno)),
-            hint: Some("`skilljail doctor` names the cause and the fix".to_owned()),
-        }),
+        End::SetupFailed { layer, step, errno } => Some(setup_error(layer, step, *errno)),
         End::SecretsRefused(why) => Some(plain("secrets_refused", why.clone(), None)),
         End::Killed(reason) => Some(match reason {
             KillReason::Timeout => plain(
@@ -125,6 +119,37 @@ fn error(outcome: &Outcome, status: Status) -> Option<Error> {
             }
             _ => None,
         },
+    }
+}
+
+/// The cause in the words of `doctor`, by the facts of this host.
+fn setup_error(layer: &str, step: &str, errno: i32) -> Error {
+    let diagnosis = host::diagnose(doctor_step(layer, step), errno, &Host::probe(None));
+    Error {
+        id: diagnosis.id(),
+        layer: Some(layer.to_owned()),
+        step: Some(step.to_owned()),
+        errno: Some(errno),
+        cause: format!("{layer}: {step}: {}: {diagnosis}", std::io::Error::from_raw_os_error(errno)),
+        hint: Some(diagnosis.hint()),
+    }
+}
+
+/// The word that `doctor` has for a step of ours.
+fn doctor_step<'a>(layer: &str, step: &'a str) -> &'a str {
+    match layer {
+        "mounts" if step.starts_with("pivot_root") => "pivot_root",
+        "mounts" | "landlock" | "seccomp" | "cgroup" | "net" => match layer {
+            "mounts" => "mount",
+            "landlock" => "landlock",
+            "seccomp" => "seccomp",
+            "cgroup" => "cgroup",
+            _ => step,
+        },
+        _ if step.starts_with("clone3") => "clone",
+        _ if step.starts_with("pidfd_getfd") => "pidfd_getfd",
+        _ if step.starts_with("started set-user-ID") => "start",
+        _ => step.strip_prefix("write /proc/PID/").unwrap_or(step),
     }
 }
 

@@ -45,7 +45,7 @@ fn failed(step: &'static str) -> impl Fn(io::Error) -> ApplyError {
 /// None: a set-up that failed is an [`Outcome`] too, because it has a result document.
 pub fn run(job: Job<'_>) -> Outcome {
     let started = Instant::now();
-    match launch(job, started) {
+    match refuse_elevated().and_then(|()| launch(job, started)) {
         Ok(outcome) => outcome,
         Err(error) => Outcome::setup_failed(error, started),
     }
@@ -83,8 +83,8 @@ fn launch(job: Job<'_>, started: Instant) -> Result<Outcome, ApplyError> {
 }
 
 /// Refuses to be a set-user-ID program: then the caller chooses what a more powerful user runs.
-pub fn refuse_elevated() -> Result<(), ApplyError> {
-    let elevated = crate::sys::cred::at_secure()
+fn refuse_elevated() -> Result<(), ApplyError> {
+    let elevated = crate::sys::getauxval::at_secure()
         || nix::unistd::getuid() != nix::unistd::geteuid()
         || nix::unistd::getgid() != nix::unistd::getegid();
     if elevated {

@@ -1,4 +1,4 @@
-//! setgroups(2), setresuid(2), setresgid(2), keyctl(2), and the questions about them.
+//! setgroups(2), setresuid(2), setresgid(2).
 
 use super::checked;
 use std::io;
@@ -19,20 +19,4 @@ pub fn setresgid(gid: u32) -> io::Result<()> {
 pub fn setresuid(uid: u32) -> io::Result<()> {
     // SAFETY: plain integers; the raw call changes the calling thread alone, and this process has one thread.
     checked(unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) }).map(drop)
-}
-
-/// Joins a new anonymous session keyring (`KEYCTL_JOIN_SESSION_KEYRING`), so that the caller's keys are not reached.
-pub fn keyctl_join_session_keyring() -> io::Result<()> {
-    const KEYCTL_JOIN_SESSION_KEYRING: libc::c_ulong = 1;
-    // SAFETY: a null name asks for an anonymous keyring; the kernel reads no memory of ours.
-    checked(unsafe {
-        libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>())
-    })
-    .map(drop)
-}
-
-/// Whether the kernel started this program with more rights than its caller has (`AT_SECURE`).
-pub fn at_secure() -> bool {
-    // SAFETY: getauxval reads the auxiliary vector that the kernel laid down at start; it takes no pointer.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
