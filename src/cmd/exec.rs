@@ -59,7 +59,6 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
     let job = Job {
         plan: &plan,
         filter: policy.filter(),
-        init_filter: &launch::init_filter(),
         exec,
         stdin: Stdin::Relay,
         files: &|_| None,

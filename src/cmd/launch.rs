@@ -6,7 +6,6 @@ use crate::host::Host;
 use crate::plan::{HostFacts, Plan};
 use crate::policy::{Policy, units};
 use crate::report::Report;
-use crate::seccomp::{self, Compiled};
 use crate::supervisor::{Outcome, collect};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
@@ -82,11 +81,4 @@ pub fn usage(error: &dyn std::error::Error, io: &mut Io<'_>) -> Exit {
 /// What the plan needs to know of this host.
 pub fn host_facts(host: &Host, cgroup: bool) -> HostFacts {
     HostFacts { euid: host.ids.euid, landlock_abi: host.landlock.abi(), cgroup }
-}
-
-/// The filter of PID 1, which ships with the program.
-pub fn init_filter() -> Compiled {
-    // Shipped filters are compiled and proven at build time; an absent one would be a program without instructions,
-    // which the kernel refuses: nothing runs.
-    seccomp::shipped("init").unwrap_or_default()
 }

@@ -190,7 +190,6 @@ fn supervise(args: &RunArgs, checked: &Checked, settings: &launch::Settings) -> 
     let job = Job {
         plan: &checked.plan,
         filter: checked.policy.filter(),
-        init_filter: &launch::init_filter(),
         exec,
         stdin: Stdin::Bytes(checked.input.bytes().to_vec()),
         files: &files,

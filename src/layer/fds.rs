@@ -57,7 +57,8 @@ impl Prepared {
         let needed = u64::from(EXEC_FD.unsigned_abs()) + 1;
         let (soft, hard) = rlimit::get(libc::RLIMIT_NOFILE).step(Layer::Fds, "prlimit(RLIMIT_NOFILE)")?;
         if soft < needed {
-            let step = "prlimit(RLIMIT_NOFILE): the hard limit of the caller is below 257";
+            let step =
+                "prlimit(RLIMIT_NOFILE): the hard limit of the caller is too low for the exec descriptor";
             rlimit::set(libc::RLIMIT_NOFILE, needed, hard).step(Layer::Fds, step)?;
         }
         Ok(Self {

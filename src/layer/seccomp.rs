@@ -1,7 +1,8 @@
 //! The filter: installed last, by the payload's process itself, its listener handed to the supervisor.
 
 use super::{ApplyError, Layer, Link, Step as _};
-use crate::seccomp::{Compiled, SockFilter};
+use crate::seccomp::Compiled;
+use crate::seccomp::bpf::SockFilter;
 use crate::sys;
 use serde::Serialize;
 use std::io;
@@ -20,7 +21,11 @@ pub struct Plan {
 
 /// The plan of a policy's filter.
 pub fn plan(filter: &str, compiled: &Compiled) -> Plan {
-    Plan { filter: filter.to_owned(), digest: compiled.digest.clone(), instructions: compiled.program.len() }
+    Plan {
+        filter: filter.to_owned(),
+        digest: compiled.digest().to_owned(),
+        instructions: compiled.program().len(),
+    }
 }
 
 /// The programs.
@@ -36,6 +41,8 @@ pub struct Prepared {
 
 /// Installs the payload's filter. With a listener: tells the supervisor its number, and waits until it has taken it.
 pub(super) fn apply(prepared: &Prepared, link: &mut dyn Link) -> Result<(), ApplyError> {
+    // The one exec that the filter allows names its empty path by this address.
+    sys::execveat::map_empty_path().step(Layer::Seccomp, "mmap (the empty path of the exec)")?;
     let listener = sys::seccomp::install(&prepared.payload, prepared.notify)
         .step(Layer::Seccomp, "seccomp(SECCOMP_SET_MODE_FILTER)")?;
     if listener.is_none() && prepared.notify {

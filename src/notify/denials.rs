@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denial {
     /// The call's number on this machine's architecture.
-    pub nr: i32,
+    pub nr: u32,
     /// Its arguments as the kernel saw them.
     pub args: [u64; 6],
     /// How often it came with these arguments.
@@ -27,7 +27,7 @@ impl Denials {
     }
 
     /// Writes one down.
-    pub fn record(&mut self, nr: i32, args: &[u64; 6]) {
+    pub fn record(&mut self, nr: u32, args: &[u64; 6]) {
         self.total += 1;
         if let Some(same) = self.kept.iter_mut().find(|denial| denial.nr == nr && denial.args == *args) {
             same.count += 1;

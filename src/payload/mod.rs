@@ -3,9 +3,8 @@
 pub mod elf;
 
 use crate::layer::{ApplyError, Sealed};
-use crate::seccomp::EXEC_FD;
 use crate::sys;
-use crate::sys::exec::CVector;
+use crate::sys::execveat::CVector;
 use serde::Serialize;
 use std::ffi::CString;
 use std::io;
@@ -74,5 +73,5 @@ impl Prepared {
 
 /// Executes the checked descriptor. Returns only when that failed.
 pub fn exec(_proof: &Sealed, argv: &CVector, envp: &CVector) -> io::Error {
-    sys::exec::execveat(EXEC_FD, argv, envp)
+    sys::execveat::exec(argv, envp)
 }

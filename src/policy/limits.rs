@@ -66,7 +66,7 @@ pub struct Limits {
 }
 
 /// The lowest descriptor number that `RLIMIT_NOFILE` of every policy makes unreachable: the exec descriptor's.
-pub const MAX_OPEN_FILES: u64 = crate::seccomp::EXEC_FD as u64;
+pub const MAX_OPEN_FILES: u64 = crate::seccomp::MAX_NOFILE;
 
 struct Field<'a> {
     name: &'static str,

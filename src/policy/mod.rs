@@ -146,7 +146,7 @@ pub enum PolicyError {
 }
 
 /// A policy, checked.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Policy {
     file: schema::PolicyFile,
     limits: Limits,
@@ -195,7 +195,7 @@ impl Policy {
         let mut hash = Sha256::new();
         hash.update(bytes);
         // The filter is part of what the policy says.
-        hash.update(filter.digest.as_bytes());
+        hash.update(filter.digest().as_bytes());
         Ok(Self { limits, filter, digest: crate::report::hex(&hash.finalize()), file })
     }
 
@@ -235,8 +235,11 @@ fn filter(word: &str, beside: Option<&Path>) -> Result<seccomp::Compiled, Policy
 
 #[cfg(feature = "review")]
 fn filter_file(word: &str, beside: Option<&Path>) -> Result<seccomp::Compiled, PolicyError> {
-    let _ = beside;
-    Err(PolicyError::Filter { why: format!("{word:?}: filter files are not read yet") })
+    let path = beside.unwrap_or(Path::new(".")).join(word);
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| PolicyError::Filter { why: format!("{shown}: {error}") })?;
+    seccomp::load(&shown, &text).map_err(|error| PolicyError::Filter { why: error.to_string() })
 }
 
 #[cfg(not(feature = "review"))]

@@ -1,41 +1,38 @@
-//! Stand-in until the compiler lands.
-#![allow(missing_docs)]
-use serde::Serialize;
+//! The seccomp filters: data in, a proven BPF program out.
+//!
+//! ```text
+//! seccomp/*.json --json--> Filter --tree-->      the program that is installed
+//!                            |  \---reference--> what seccompiler makes of the same allow-set
+//!                            \--prove: both interpreted over the whole input space, compared, every
+//!                               guarantee shown; a difference refuses the filter, with a witness
+//! ```
+//!
+//! The shipped filters go through all of it while the crate is built ([`shipped`]); a user's file as it is loaded
+//! ([`load`], feature `review`). Nothing here installs anything: see [`crate::sys::seccomp`].
 
-pub const EXEC_FD: i32 = 256;
+pub mod bpf;
+mod compiled;
+pub mod constants;
+pub mod error;
+pub mod filter;
+#[cfg(feature = "review")]
+pub mod guarantee;
+pub mod json;
+#[cfg(feature = "review")]
+pub mod prove;
+#[cfg(feature = "review")]
+pub mod reference;
+#[cfg(feature = "review")]
+pub mod region;
+pub mod syscalls;
+#[cfg(feature = "review")]
+pub mod tree;
+#[cfg(feature = "review")]
+pub mod verify;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
-pub struct SockFilter {
-    pub code: u16,
-    pub jt: u8,
-    pub jf: u8,
-    pub k: u32,
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct Compiled {
-    pub program: Vec<SockFilter>,
-    pub digest: String,
-    pub notify: bool,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct Listed {
-    pub name: String,
-    pub reason: String,
-}
-
-impl Compiled {
-    pub fn lookup(&self, _nr: i32, _args: &[u64; 6]) -> Option<Listed> {
-        None
-    }
-}
-
-pub fn shipped(_name: &str) -> Option<Compiled> {
-    Some(Compiled {
-        program: vec![SockFilter { code: 6, jt: 0, jf: 0, k: 0x7fff_0000 }],
-        digest: "none".to_owned(),
-        notify: false,
-    })
-}
+#[cfg(feature = "review")]
+pub use compiled::load;
+pub use compiled::{Compiled, Listed, names, shipped, source_of};
+pub use constants::{EXEC_FD, EXEC_PATH, MAX_NOFILE};
+pub use error::FilterError;
+pub use filter::{Action, Arch, Filter};

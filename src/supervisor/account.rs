@@ -30,7 +30,7 @@ pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
     report.policy_modified = plan.policy_modified;
     report.digests = Digests {
         policy: Some(plan.policy_digest.clone()),
-        filter: Some(filter.digest.clone()),
+        filter: Some(filter.digest().to_owned()),
         ..Digests::default()
     };
     if let End::Ended(ended) = &outcome.end {
@@ -218,7 +218,10 @@ fn denials(outcome: &Outcome, filter: &Compiled) -> Vec<DenialEntry> {
         let listed = filter.lookup(denial.nr, &denial.args);
         let (name, reason) = listed.map_or_else(
             || (format!("syscall_{}", denial.nr), "not in the filter".to_owned()),
-            |listed| (listed.name, listed.reason),
+            |listed| {
+                let name = listed.name.map_or_else(|| format!("syscall_{}", denial.nr), str::to_owned);
+                (name, listed.reason)
+            },
         );
         DenialEntry {
             suggestion: format!("an `allow` entry for {name} with exactly these arguments, and a reason"),

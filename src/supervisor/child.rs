@@ -6,7 +6,7 @@ use crate::layer::fds::{CHANNEL_FD, SECRETS_FD};
 use crate::layer::{self, ApplyError, Facts, Link};
 use crate::payload;
 use crate::sys::clone3::{Cloned, clone3};
-use crate::sys::exec::exit_now;
+use crate::sys::exit_group::exit_now;
 use crate::sys::{errno, fd, prctl};
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;

@@ -5,7 +5,8 @@
 use super::channel;
 use crate::layer::fds::CHANNEL_FD;
 use crate::layer::{ApplyError, Prepared, seccomp};
-use crate::sys::{exec::exit_now, fd, prctl, wait};
+use crate::sys::exit_group::exit_now;
+use crate::sys::{fd, prctl, wait};
 
 /// Runs until the payload (`pid`) ends. When this process leaves, the kernel kills what is left in the namespace.
 pub fn run(prepared: &Prepared, pid: i32) -> ! {

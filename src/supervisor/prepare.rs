@@ -5,7 +5,7 @@ use super::outer;
 use crate::layer::{self, ApplyError, fds, landlock, mounts, seccomp};
 use crate::payload;
 use crate::plan::Plan;
-use crate::seccomp::Compiled;
+use crate::seccomp::{Compiled, shipped};
 use crate::sys::fd;
 use nix::fcntl::OFlag;
 use std::io;
@@ -31,8 +31,6 @@ pub struct Job<'a> {
     pub plan: &'a Plan,
     /// The payload's filter.
     pub filter: &'a Compiled,
-    /// Init's filter.
-    pub init_filter: &'a Compiled,
     /// The file that is executed, checked and open.
     pub exec: OwnedFd,
     /// What the payload reads.
@@ -124,6 +122,11 @@ pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Option<Secrets<'
     };
     let (ours, theirs) = channel::pair().map_err(|errno| super::failed("socketpair")(errno.into()))?;
     let (idmap, held) = outer::maps(&plan.idmap)?;
+    let init = shipped("init").ok_or(ApplyError {
+        layer: "init",
+        step: "this build has no filter for init",
+        errno: libc::ENOENT,
+    })?;
     let layers = layer::Prepared {
         idmap,
         fds: fds::Prepared::new(
@@ -138,9 +141,9 @@ pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Option<Secrets<'
         privs: plan.privs.clone(),
         landlock: landlock::Prepared::new(&plan.landlock)?,
         seccomp: seccomp::Prepared {
-            payload: job.filter.program.to_vec(),
-            init: job.init_filter.program.to_vec(),
-            notify: job.filter.notify,
+            payload: job.filter.program().to_vec(),
+            init: init.program().to_vec(),
+            notify: job.filter.notify(),
         },
     };
     let payload = payload::Prepared::new(&plan.payload, &job.literals)?;

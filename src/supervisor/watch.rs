@@ -7,6 +7,7 @@ use super::prepare::{Bounds, Ours, Secrets, Stdin};
 use super::streams::Stream;
 use crate::layer::{ApplyError, Facts};
 use crate::notify::{self, denials::Denials};
+use crate::sys::seccomp::NotifSizes;
 use crate::sys::{fd, pidfd, signal, wait};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
@@ -30,7 +31,7 @@ pub struct Jail {
     secrets: Option<OwnedFd>,
     stdout: Stream,
     stderr: Stream,
-    listener: Option<OwnedFd>,
+    listener: Option<(NotifSizes, OwnedFd)>,
     payload: Option<OwnedFd>,
     workdir: Option<OwnedFd>,
     facts: Option<Facts>,
@@ -153,7 +154,7 @@ impl Jail {
         let optional = [
             (Source::Stdout, self.stdout.pipe()),
             (Source::Stderr, self.stderr.pipe()),
-            (Source::Listener, self.listener.as_ref()),
+            (Source::Listener, self.listener.as_ref().map(|(_, fd)| fd)),
         ];
         sources.extend(
             optional.iter().filter_map(|(source, fd)| Some((*source, (*fd)?.as_fd(), PollFlags::POLLIN))),
@@ -283,7 +284,8 @@ impl Jail {
                 .payload
                 .as_ref()
                 .ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))
-                .and_then(|payload| pidfd::getfd(payload.as_fd(), number));
+                .and_then(|payload| pidfd::getfd(payload.as_fd(), number))
+                .and_then(|listener| Ok((NotifSizes::probe()?, listener)));
             match taken {
                 Ok(listener) => self.listener = Some(listener),
                 Err(error) => return self.broken("pidfd_getfd (notification listener)", &error),
@@ -296,8 +298,8 @@ impl Jail {
     }
 
     fn on_listener(&mut self) -> io::Result<()> {
-        let Some(listener) = &self.listener else { return Ok(()) };
-        if !notify::answer(listener.as_fd(), &mut self.denials)? {
+        let Some((sizes, listener)) = &self.listener else { return Ok(()) };
+        if !notify::answer(*sizes, listener.as_fd(), &mut self.denials)? {
             let mut fds = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
             poll(&mut fds, PollTimeout::ZERO)?;
             // Nobody has the filter any more.

@@ -4,7 +4,8 @@
 
 pub mod clone3;
 pub mod cred;
-pub mod exec;
+pub mod execveat;
+pub mod exit_group;
 pub mod fcntl;
 pub mod fd;
 pub mod fork;
