@@ -1,0 +1,203 @@
+//! What the tests that run the real program share: the binary, a pinned Python built once, throw-away skills.
+#![allow(dead_code, reason = "each test target uses its part")]
+#![allow(
+    unreachable_pub,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test module; what fails in it fails a test"
+)]
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// The program under test.
+pub const SKILLJAIL: &str = env!("CARGO_BIN_EXE_skilljail");
+
+/// The checkout.
+pub fn checkout() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The pinned Python without any set, built once for all test targets and kept in the target directory.
+pub fn runtime() -> &'static Path {
+    static RUNTIME: OnceLock<PathBuf> = OnceLock::new();
+    RUNTIME.get_or_init(|| built("runtime-plain", &[]))
+}
+
+/// The pinned Python with numpy, pandas and matplotlib; building it needs pip's index.
+pub fn data_runtime() -> &'static Path {
+    static RUNTIME: OnceLock<PathBuf> = OnceLock::new();
+    RUNTIME.get_or_init(|| built("runtime-data", &["--requirements", "data"]))
+}
+
+fn built(name: &str, args: &[&str]) -> PathBuf {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let tree = place.join(name);
+    if tree.join("runtime.json").exists() {
+        return tree;
+    }
+    // Test targets run one after the other, tests of one target share the OnceLock; the lock is for nextest.
+    let lock =
+        fs::File::create(place.join(format!("{name}.lock"))).expect("the target directory can be written");
+    lock.lock().expect("the lock can be had");
+    if !tree.join("runtime.json").exists() {
+        let output =
+            Command::new(SKILLJAIL).args(["runtime", "build", "--out"]).arg(&tree).args(args).output();
+        let output = output.expect("the program starts");
+        assert!(output.status.success(), "runtime build: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    tree
+}
+
+/// A skill that lives as long as this value.
+pub struct Skill {
+    dir: tempfile::TempDir,
+}
+
+impl Skill {
+    /// A skill named `probe` with one script `main.py` that takes any of a few keys.
+    pub fn new(script: &str) -> Self {
+        Self::with_files(script, &[])
+    }
+
+    /// The same with more files, by path below the skill.
+    pub fn with_files(script: &str, files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory can be made");
+        let skill = Self { dir };
+        skill.write("SKILL.md", "---\nname: probe\ndescription: A throw-away skill of the tests.\nruntime: cubesandbox::python\n---\nProbe.\n");
+        skill.write(
+            "xray.json",
+            r#"{"scripts": {"main.py": {"description": "Runs.", "parameters": {"type": "object", "properties": {
+                "text": {"type": "string", "description": "Any text.", "maxLength": 4000},
+                "number": {"type": "integer", "description": "Any number."}}}}}}"#,
+        );
+        skill.write("scripts/main.py", script);
+        for (path, text) in files {
+            skill.write(path, text);
+        }
+        skill
+    }
+
+    /// The skill's folder.
+    pub fn path(&self) -> PathBuf {
+        self.dir.path().join("probe")
+    }
+
+    /// Writes a file below the skill.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().expect("it has a parent")).expect("directories can be made");
+        fs::write(path, text).expect("a file can be written");
+    }
+
+    /// `skilljail run` on it, with `{}` as input.
+    pub fn run(&self) -> Run {
+        Run::new(&self.path(), "main.py")
+    }
+}
+
+/// One `skilljail run --json`.
+pub struct Run {
+    command: Command,
+    input: Vec<u8>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Ran {
+    /// The result document.
+    pub report: Value,
+    /// The exit code.
+    pub code: i32,
+    /// What the program said on stderr.
+    pub stderr: String,
+}
+
+impl Run {
+    /// A run of a script of the skill in `dir`.
+    pub fn new(dir: &Path, script: &str) -> Self {
+        let mut command = Command::new(SKILLJAIL);
+        command.args(["run", "--json", "--runtime"]).arg(runtime()).arg(dir).arg(script);
+        Self { command, input: b"{}".to_vec() }
+    }
+
+    /// More words.
+    #[must_use]
+    pub fn args<S: AsRef<std::ffi::OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Another input.
+    #[must_use]
+    pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    /// The command itself, for what else a test changes on it.
+    #[must_use]
+    pub fn tweak(mut self, change: impl FnOnce(&mut Command)) -> Self {
+        change(&mut self.command);
+        self
+    }
+
+    /// Runs it to the end.
+    pub fn go(self) -> Ran {
+        let output = feed(self.command, &self.input);
+        let text = String::from_utf8(output.stdout).expect("the document is UTF-8");
+        let report = serde_json::from_str(&text).unwrap_or_else(|error| {
+            panic!("no document ({error}): {text} {}", String::from_utf8_lossy(&output.stderr))
+        });
+        Ran {
+            report,
+            code: output.status.code().expect("the supervisor exits by itself"),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Runs a command with these bytes on its stdin.
+pub fn feed(mut command: Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it was piped");
+    // A program that refuses early closes its stdin: that is not the test's business.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    child.wait_with_output().expect("it can be waited for")
+}
+
+impl Ran {
+    /// The status word.
+    pub fn status(&self) -> &str {
+        self.report["status"].as_str().expect("a document has a status")
+    }
+
+    /// The script's stdout as text.
+    pub fn stdout(&self) -> &str {
+        self.report["stdout"]["text"].as_str().expect("--json holds stdout")
+    }
+
+    /// The script's stderr as text.
+    pub fn script_stderr(&self) -> &str {
+        self.report["stderr"]["text"].as_str().expect("--json holds stderr")
+    }
+
+    /// stdout as JSON, of a run that must have been ok.
+    pub fn value(&self) -> Value {
+        assert_eq!(self.status(), "ok", "{self:#?}");
+        serde_json::from_str(self.stdout())
+            .unwrap_or_else(|error| panic!("stdout is no JSON ({error}): {self:#?}"))
+    }
+
+    /// The entry of a limit.
+    pub fn limit(&self, name: &str) -> &Value {
+        let limits = self.report["limits"].as_array().expect("a document has limits");
+        limits.iter().find(|limit| limit["name"] == name).expect("the limit is listed")
+    }
+}
