@@ -10,6 +10,7 @@
 
 pub mod cli;
 pub mod cmd;
+pub mod digest;
 pub mod exit;
 pub mod host;
 pub mod layer;
@@ -24,3 +25,4 @@ pub mod skill;
 pub mod supervisor;
 #[allow(unsafe_code)]
 pub mod sys;
+pub mod target;

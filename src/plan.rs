@@ -2,7 +2,8 @@
 //! call, a clock, an environment or a file; what `policy show` prints is this very value.
 
 use crate::layer::landlock::{Grant, Rule};
-use crate::layer::mounts::{Content, Flag, Op, Source};
+pub use crate::layer::mounts::Content;
+use crate::layer::mounts::{Flag, Op, Source};
 use crate::layer::{fds, idmap, landlock, mounts, net, privs, rlimits, seccomp};
 use crate::payload::{self, Variable};
 use crate::policy::{Limits, Policy, schema};

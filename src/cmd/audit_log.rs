@@ -3,7 +3,7 @@
 //! Each line is one `write` to a file opened with `O_APPEND`, so that lines of several processes do not mix. A line never
 //! holds a value of `.skillenv`, a secret, or content of a file.
 
-use super::target::{self, TargetError};
+use crate::target::{self, TargetError};
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::Write as _;

@@ -1,15 +1,15 @@
 //! `skilljail exec`: any program in the same jail.
 
 use super::result::{self, Destination};
-use super::{Io, launch, target};
+use super::{Io, launch};
 use crate::cli::ExecArgs;
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::payload::elf;
 use crate::plan::{Inputs, Plan, Program, RoBind, is_plain};
 use crate::policy::Policy;
 use crate::report::Status;
-use crate::supervisor::{self, Job, Stdin};
+use crate::supervisor::{self, Job, Stdin, program};
+use crate::target;
 use std::path::{Path, PathBuf};
 
 /// What is wrong with the words of `exec`.
@@ -26,7 +26,7 @@ enum ExecError {
     )]
     NotBound { program: String },
     #[error("{program}: {source}")]
-    Program { program: String, source: elf::ElfError },
+    Program { program: String, source: program::ProgramError },
 }
 
 /// Runs the command.
@@ -47,7 +47,7 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         Ok(settings) => settings,
         Err(error) => return launch::usage(&error, io),
     };
-    let (program, exec) = match program(args) {
+    let (program, exec) = match find(args) {
         Ok(found) => found,
         Err(error) => return launch::usage(&error, io),
     };
@@ -74,7 +74,7 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
     result::tell(report, &outcome.stdout, &outcome.stderr, to, io)
 }
 
-fn program(args: &ExecArgs) -> Result<(Program, std::os::fd::OwnedFd), ExecError> {
+fn find(args: &ExecArgs) -> Result<(Program, std::os::fd::OwnedFd), ExecError> {
     let binds = args.ro_bind.iter().map(|word| bind(word)).collect::<Result<Vec<_>, _>>()?;
     let (program, rest) =
         args.program.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
@@ -83,7 +83,7 @@ fn program(args: &ExecArgs) -> Result<(Program, std::os::fd::OwnedFd), ExecError
     }
     let host = on_host(&binds, program).ok_or_else(|| ExecError::NotBound { program: program.to_owned() })?;
     let found =
-        elf::open(&host).map_err(|source| ExecError::Program { program: program.to_owned(), source })?;
+        program::open(&host).map_err(|source| ExecError::Program { program: program.to_owned(), source })?;
     let program =
         Program::Exec { program: program.to_owned(), loader: found.loader, args: rest.to_vec(), binds };
     Ok((program, found.file))

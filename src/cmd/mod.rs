@@ -18,7 +18,6 @@ pub mod read;
 pub mod result;
 pub mod run;
 pub mod runtime;
-pub mod target;
 
 /// Where a command writes: tests hand over buffers, `main` hands over the real streams.
 pub struct Io<'a> {

@@ -38,7 +38,7 @@ pub fn exit(report: &Report) -> Exit {
 pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destination, io: &mut Io<'_>) -> Exit {
     // An output that is over its limit is not half printed.
     let stdout = if report.status == Status::OutputLimit { &[] } else { stdout };
-    report.digests.stdout = Some(crate::report::sha256(stdout));
+    report.digests.stdout = Some(crate::digest::sha256(stdout));
     let code = exit(&report);
     let mut told = Ok(());
     if let Some(file) = &mut to.report {

@@ -2,14 +2,14 @@
 
 use super::audit_log::AuditLog;
 use super::result::{self, Destination};
-use super::{Io, inputs, launch, target};
+use super::{Io, inputs, launch};
 use crate::cli::RunArgs;
+use crate::digest;
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::layer::mounts::Content;
-use crate::plan::{FileFact, Inputs, Plan, Program, Python};
+use crate::plan::{Content, FileFact, Inputs, Plan, Program, Python};
 use crate::policy::{Contract, Policy};
-use crate::report::{self, Report, RuntimeDigest, Status};
+use crate::report::{Report, RuntimeDigest, Status};
 use crate::runtime::{self, Runtime, RuntimeError, Verified, Verify};
 use crate::skill::env::{MAX_BYTES, MissingSecrets, parse_secrets};
 use crate::skill::input::Input;
@@ -18,6 +18,7 @@ use crate::skill::manifest::Manifest;
 use crate::skill::{self, Skill};
 use crate::supervisor::prepare::Secrets;
 use crate::supervisor::{self, Job, Outcome, Stdin};
+use crate::target;
 use std::collections::HashMap;
 use std::error::Error;
 
@@ -100,7 +101,7 @@ fn check(args: &RunArgs, policy: Policy, known: &mut Report) -> Result<Checked, 
     }
     let bytes = inputs::read_input(args.input.as_deref(), limits.input_bytes.value)
         .map_err(refusal(Status::InputRejected, "input_unreadable"))?;
-    known.digests.input = Some(report::sha256(&bytes));
+    known.digests.input = Some(digest::sha256(&bytes));
     let input = Input::check(script.contract, &bytes, limits.input_bytes.value)
         .map_err(refusal(Status::InputRejected, "input_rejected"))?;
     let files =

@@ -1,10 +1,9 @@
 //! The user namespace: who the payload is outside and inside, and that it dies with the supervisor.
 
 use super::{ApplyError, Layer, Step as _};
-use crate::sys::{cred, fd, prctl};
+use crate::sys::{cred, prctl};
 use nix::unistd;
 use serde::Serialize;
-use std::io;
 
 /// uid and gid inside.
 pub const INNER_ID: u32 = 1000;
@@ -88,10 +87,6 @@ pub(super) fn apply(prepared: &Prepared) -> Result<bool, ApplyError> {
     }
     // After the change of uid, which clears it.
     prctl::set_pdeathsig(libc::SIGKILL).step(Layer::Idmap, "prctl(PR_SET_PDEATHSIG)")?;
-    // The supervisor may have died before that: then its end of the channel is closed, and no signal will come.
-    if fd::peer_is_gone(super::fds::CHANNEL_FD) {
-        return Err(io::Error::from_raw_os_error(libc::EPIPE)).step(Layer::Idmap, "the supervisor is gone");
-    }
     unistd::chdir("/").step(Layer::Idmap, "chdir")?;
     let _previous = nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
     Ok(no_nested)

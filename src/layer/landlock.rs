@@ -11,9 +11,6 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The newest ABI that this program knows the rights of.
-pub const NEWEST_ABI: u32 = 10;
-
 /// What a rule grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -139,6 +139,9 @@ pub struct Facts {
 pub trait Link {
     /// Waits for the explicit "go" that comes when the maps are written. End of file means that nobody is there.
     fn wait_go(&mut self) -> io::Result<()>;
+    /// Whether the supervisor died. Asked after the parent-death signal is set: if it died before that, no signal will
+    /// come, but its end of the channel is closed.
+    fn peer_is_gone(&self) -> bool;
     /// Makes the process that will be the payload, between Landlock and seccomp. Returns only in that process; the
     /// one that called becomes init and never comes back.
     fn fork(&mut self, facts: Facts) -> Result<(), ApplyError>;
@@ -153,6 +156,9 @@ pub fn apply_all(prepared: &Prepared, link: &mut dyn Link) -> Result<Sealed, App
     link.wait_go().step(Layer::Idmap, "wait for the maps")?;
     let sources = mounts::open_sources(&prepared.mounts)?;
     let no_nested_userns = idmap::apply(&prepared.idmap)?;
+    if link.peer_is_gone() {
+        return Err(io::Error::from_raw_os_error(libc::EPIPE)).step(Layer::Idmap, "the supervisor is gone");
+    }
     mounts::apply(&prepared.mounts, sources)?;
     net::apply(&prepared.net)?;
     rlimits::apply(&prepared.rlimits)?;

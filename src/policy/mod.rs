@@ -111,7 +111,7 @@ pub enum PolicyError {
     /// A Landlock floor above the target, or an ABI that this build does not know.
     #[error(
         "`landlock`: require_abi {require} and target_abi {target} must be 1 <= require_abi <= target_abi <= {}",
-        crate::layer::landlock::NEWEST_ABI
+        schema::NEWEST_LANDLOCK_ABI
     )]
     Landlock {
         /// The floor.
@@ -196,7 +196,7 @@ impl Policy {
         hash.update(bytes);
         // The filter is part of what the policy says.
         hash.update(filter.digest().as_bytes());
-        Ok(Self { limits, filter, digest: crate::report::hex(&hash.finalize()), file })
+        Ok(Self { limits, filter, digest: crate::digest::hex(&hash.finalize()), file })
     }
 
     /// The policy's name.
@@ -276,7 +276,7 @@ fn check(file: &schema::PolicyFile) -> Result<(), PolicyError> {
         reason(field, text)?;
     }
     let (require, target) = (file.landlock.require_abi, file.landlock.target_abi);
-    if require < 1 || require > target || target > crate::layer::landlock::NEWEST_ABI {
+    if require < 1 || require > target || target > schema::NEWEST_LANDLOCK_ABI {
         return Err(PolicyError::Landlock { require, target });
     }
     let (first, count) = (file.outer_ids.first, file.outer_ids.count);

@@ -72,6 +72,9 @@ pub enum NetworkMode {
     None,
 }
 
+/// The newest Landlock ABI that this program knows the rights of.
+pub const NEWEST_LANDLOCK_ABI: u32 = 10;
+
 /// Landlock.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "review", derive(schemars::JsonSchema))]

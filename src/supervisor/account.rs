@@ -4,8 +4,8 @@ use super::outcome::{End, KillReason, Outcome};
 use super::verdict::{self, WorkdirUse};
 use crate::host::{self, Host};
 use crate::layer::Layer;
-use crate::layer::landlock::NEWEST_ABI;
 use crate::plan::Plan;
+use crate::policy::schema::NEWEST_LANDLOCK_ABI;
 use crate::report::{DenialEntry, Digests, Enforced, Error, LayerEntry, Report, Status, Usage};
 use crate::seccomp::Compiled;
 use serde_json::{Map, Value, json};
@@ -197,7 +197,7 @@ fn layers(outcome: &Outcome, plan: &Plan) -> Vec<LayerEntry> {
 
 /// What each ABI brought, for kernels that lack it (landlock(7)).
 fn not_handled(handled: u32, target: u32) -> Vec<&'static str> {
-    const BROUGHT: [&str; NEWEST_ABI as usize] = [
+    const BROUGHT: [&str; NEWEST_LANDLOCK_ABI as usize] = [
         "file access rights",
         "renames and links between directories",
         "truncation",

@@ -25,6 +25,10 @@ impl Link for Line<'_> {
         channel::wait_go(CHANNEL_FD)
     }
 
+    fn peer_is_gone(&self) -> bool {
+        fd::peer_is_gone(CHANNEL_FD)
+    }
+
     fn fork(&mut self, facts: Facts) -> Result<(), ApplyError> {
         let failed = |step| move |error: io::Error| ApplyError { layer: "init", step, errno: errno(&error) };
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;

@@ -3,8 +3,9 @@
 //! Nothing is executed, no symbolic link is followed on either side, no file of `--out` is replaced, and whatever is
 //! not taken is in the result with its reason.
 
+use crate::digest::hex;
 use crate::policy::Limits;
-use crate::report::{Artifact, hex};
+use crate::report::Artifact;
 use nix::dir::Dir;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use nix::sys::stat::{FileStat, Mode, fstat, mkdirat};
@@ -297,7 +298,7 @@ mod tests {
         assert_eq!(std::fs::read(dir.path().join("to/plots/a.png")).unwrap(), b"png");
         assert_eq!(list.len(), 1);
         assert_eq!(list[0].saved_as.as_deref(), Some("plots/a.png"));
-        assert_eq!(list[0].sha256.as_deref(), Some(crate::report::sha256(b"png").as_str()));
+        assert_eq!(list[0].sha256.as_deref(), Some(crate::digest::sha256(b"png").as_str()));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod init;
 pub mod outcome;
 pub mod outer;
 pub mod prepare;
+pub mod program;
 pub mod streams;
 pub mod verdict;
 pub mod watch;

@@ -1,7 +1,5 @@
 //! What is executed: argv, environment, the descriptor. No PATH is searched and no shell is asked.
 
-pub mod elf;
-
 use crate::layer::{ApplyError, Sealed};
 use crate::sys;
 use crate::sys::execveat::CVector;

@@ -12,7 +12,7 @@ const MAX_LOADER: u64 = 4096;
 
 /// What keeps a file from being executed. The caller named the file.
 #[derive(Debug, thiserror::Error)]
-pub enum ElfError {
+pub enum ProgramError {
     /// It cannot be opened.
     #[error(transparent)]
     Open(#[from] io::Error),
@@ -39,23 +39,23 @@ pub struct Found {
 }
 
 /// Opens a program and reads which loader it wants.
-pub fn open(path: &Path) -> Result<Found, ElfError> {
+pub fn open(path: &Path) -> Result<Found, ProgramError> {
     use std::os::unix::fs::PermissionsExt as _;
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
-        return Err(ElfError::NotExecutable);
+        return Err(ProgramError::NotExecutable);
     }
     let reader = file.try_clone()?;
-    let mut stream = ElfStream::<AnyEndian, _>::open_stream(reader).map_err(|_| ElfError::NotElf)?;
+    let mut stream = ElfStream::<AnyEndian, _>::open_stream(reader).map_err(|_| ProgramError::NotElf)?;
     let segment = stream.segments().iter().find(|segment| segment.p_type == elf::abi::PT_INTERP).copied();
     let Some(segment) = segment.filter(|segment| segment.p_filesz <= MAX_LOADER) else {
         return Ok(Found { file: file.into(), loader: None });
     };
-    let bytes = stream.segment_data(&segment).map_err(|_| ElfError::Loader)?;
-    let text = std::str::from_utf8(bytes).map_err(|_| ElfError::Loader)?.trim_end_matches('\0');
+    let bytes = stream.segment_data(&segment).map_err(|_| ProgramError::Loader)?;
+    let text = std::str::from_utf8(bytes).map_err(|_| ProgramError::Loader)?.trim_end_matches('\0');
     if !crate::plan::is_plain(text) {
-        return Err(ElfError::Loader);
+        return Err(ProgramError::Loader);
     }
     Ok(Found { loader: Some(text.to_owned()), file: file.into() })
 }
