@@ -1,0 +1,51 @@
+# The same targets for people and machines; `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+PROFILE ?= quick
+BIN := target/$(PROFILE)/skilljail
+RUNTIME := .run/runtime
+
+.PHONY: help run build test lint static soak doctor schemas clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+
+run: build $(RUNTIME)/runtime.json ## build, make the pinned Python, run a skill on real input, print its JSON
+	@$(BIN) run --runtime $(RUNTIME) skills/word-count count.py --input skills/word-count/examples/count.input.json
+
+build: prerequisites ## the program, optimised, in target/quick/
+	@$(CARGO) build --locked --profile $(PROFILE)
+
+# Each thing that is missing is named, with the package that brings it.
+.PHONY: prerequisites
+prerequisites:
+	@command -v $(CARGO) >/dev/null || { echo "make: cargo is missing: install Rust 1.95 or later (https://rustup.rs)" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "make: a C linker (cc) is missing: apt-get install gcc libc6-dev, or dnf install gcc" >&2; exit 1; }
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "make: Python 3.11 or later is missing: apt-get install python3, or set it first in PATH" >&2; exit 1; }
+
+$(RUNTIME)/runtime.json: | build
+	@mkdir -p .run
+	@$(BIN) runtime build --out $(RUNTIME)
+
+test: prerequisites ## every test that needs nothing but Rust, a C linker and Python
+	@$(CARGO) test --locked --workspace
+
+lint: ## formatting, clippy, rustdoc, dependencies
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy --locked --all-targets -- -D warnings
+	@$(CARGO) clippy --locked --all-targets --features lab -- -D warnings
+	@$(CARGO) clippy --locked --no-default-features --features core -- -D warnings
+	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --offline check bans licenses sources; \
+	  else echo "SKIP cargo-deny: not installed (cargo install --locked cargo-deny)"; fi
+
+doctor: build ## what this host can do
+	@$(BIN) doctor
+
+clean: ## everything that was made
+	rm -rf target .run
