@@ -9,7 +9,8 @@ PROFILE ?= quick
 BIN := target/$(PROFILE)/skilljail
 RUNTIME := .run/runtime
 
-.PHONY: help run build test lint static soak doctor schemas clean
+
+.PHONY: help run build test test-as-user lint static soak doctor schemas clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +35,11 @@ $(RUNTIME)/runtime.json: | build
 
 test: prerequisites ## every test that needs nothing but Rust, a C linker and Python
 	@$(CARGO) test --locked --workspace
+
+# For root: the same test programs once more, with the ids of an ordinary user.
+TEST_UID ?= 61234
+test-as-user: ## the tests that `make test` built, as an ordinary user (needs root)
+	@.ci/as-user $(TEST_UID) $(TEST_UID)
 
 lint: ## formatting, clippy, rustdoc, dependencies
 	@$(CARGO) fmt --all --check
