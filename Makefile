@@ -55,3 +55,21 @@ doctor: build ## what this host can do
 
 clean: ## everything that was made
 	rm -rf target .run
+
+schemas: build ## regenerate the committed JSON schemas from the types
+	@$(BIN) gen schema policy > policies/policy.schema.json
+	@$(BIN) gen schema report > integration/report.schema.json
+
+TARGET ?= $(shell rustc -vV | sed -n 's/^host: //p')
+
+# With crt-static the binary needs no file of the host; an explicit target keeps build scripts and macros dynamic.
+static: prerequisites ## self-contained executables in target/static/: the full one, and the core one for production hosts
+	@RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --locked --release --target $(TARGET) --bin skilljail
+	@mkdir -p target/static && cp target/$(TARGET)/release/skilljail target/static/skilljail
+	@RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --locked --release --target $(TARGET) --bin skilljail \
+	  --no-default-features --features core
+	@cp target/$(TARGET)/release/skilljail target/static/skilljail-core
+	@stat -c '%s bytes  %n' target/static/*
+	@core=$$(stat -c %s target/static/skilljail-core); [ "$$core" -le 4194304 ] || \
+	  { echo "make: skilljail-core has $$core bytes, more than 4 MiB" >&2; exit 1; }
+	@! file target/static/skilljail* 2>/dev/null | grep 'dynamically linked, interpreter' || exit 1

@@ -286,6 +286,16 @@ pub struct DoctorArgs {
     pub cgroup: Option<PathBuf>,
 }
 
+/// What has a schema.
+#[cfg(feature = "review")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// Policy files
+    Policy,
+    /// Result documents
+    Report,
+}
+
 /// Words of `gen`.
 #[derive(Debug, Subcommand)]
 pub enum GenCommand {
@@ -294,6 +304,13 @@ pub enum GenCommand {
         /// The shell
         #[arg(value_enum)]
         shell: clap_complete::Shell,
+    },
+    /// A JSON schema, generated from the types
+    #[cfg(feature = "review")]
+    Schema {
+        /// Of what
+        #[arg(value_enum)]
+        of: SchemaOf,
     },
     /// Man pages, one file a command
     Man {

@@ -37,6 +37,8 @@ pub enum GenError {
 pub fn run(command: &GenCommand, io: &mut Io<'_>) -> Exit {
     let done = match command {
         GenCommand::Completions { shell } => completions(*shell, io),
+        #[cfg(feature = "review")]
+        GenCommand::Schema { of } => schema(*of, io),
         GenCommand::Man { out } => man_pages(out),
     };
     match done {
@@ -53,6 +55,17 @@ fn completions(shell: clap_complete::Shell, io: &mut Io<'_>) -> Result<(), GenEr
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "skilljail", &mut text);
     io.out.write_all(&text).and_then(|()| io.out.flush()).map_err(GenError::Output)
+}
+
+#[cfg(feature = "review")]
+fn schema(of: crate::cli::SchemaOf, io: &mut Io<'_>) -> Result<(), GenError> {
+    use crate::cli::SchemaOf;
+    let schema = match of {
+        SchemaOf::Policy => schemars::schema_for!(crate::policy::schema::PolicyFile),
+        SchemaOf::Report => schemars::schema_for!(crate::report::Report),
+    };
+    let text = serde_json::to_string_pretty(&schema).map_err(|error| GenError::Output(error.into()))?;
+    writeln!(io.out, "{text}").and_then(|()| io.out.flush()).map_err(GenError::Output)
 }
 
 fn man_pages(out: &Path) -> Result<(), GenError> {

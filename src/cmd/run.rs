@@ -22,6 +22,9 @@ use crate::target;
 use std::collections::HashMap;
 use std::error::Error;
 
+/// The key of a skill's `metadata` that names the shipped requirement set that its scripts import.
+const REQUIREMENTS: &str = "requirements";
+
 /// Why a run was refused before there was a jail: the status and the stable id go into the document.
 struct Refusal {
     status: Status,
@@ -110,6 +113,9 @@ fn check(args: &RunArgs, policy: Policy, known: &mut Report) -> Result<Checked, 
     let root = runtime::find(args.runtime.as_deref()).map_err(runtime_refused)?;
     let runtime = Runtime::open(&root, Verify::Identity).map_err(runtime_refused)?;
     check_runtime(&policy, &runtime)?;
+    if let Some((_, set)) = skill.front().metadata.iter().find(|(key, _)| key == REQUIREMENTS) {
+        runtime.needs(set).map_err(runtime_refused)?;
+    }
     let script = script.path.to_owned();
     let program = program(args, &loaded, &runtime, script);
     let host = launch::host_facts(&Host::quick(), args.cgroup.is_some());
