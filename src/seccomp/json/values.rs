@@ -10,7 +10,7 @@ use super::raw::{RawCondition, RawNumber};
 type Wrong = (String, Option<String>);
 
 /// Reads one condition of a rule about `call`.
-pub(in super::super) fn condition(call: &Syscall, raw: &RawCondition) -> Result<Condition, Wrong> {
+pub(super) fn condition(call: &Syscall, raw: &RawCondition) -> Result<Condition, Wrong> {
     let (index, arg) = argument(call, &raw.arg)?;
     let plain = [&raw.eq, &raw.ne, &raw.lt, &raw.le, &raw.gt, &raw.ge];
     if plain.iter().filter(|op| op.is_some()).count() + usize::from(raw.one_of.is_some()) != 1 {
