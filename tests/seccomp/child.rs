@@ -5,7 +5,7 @@ use skilljail::sys::{execveat, seccomp};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Memory that parent and child share.
 pub struct Shared<T: 'static>(&'static [T]);
@@ -185,5 +185,5 @@ impl Exec {
     }
 }
 
-#[allow(dead_code)]
-pub type Cells = Shared<AtomicU64>;
+
+

@@ -183,7 +183,7 @@ fn numbers_are_names_sums_and_complements() {
     assert_eq!(value("0x10 | 1"), Some(0x11));
     assert_eq!(value("~(1|2)"), Some(0xffff_fffc));
     assert_eq!(values::expression(Width::W64, "~1").ok(), Some(!1));
-    for wrong in ["", "|", "1|", "0x", "-1", "1 2", "~~1", "0x1_0", "prot_read"] {
+    for wrong in ["", "|", "1|", "0x", "-1", "1 2", "~~1", "0x1_0", "prot_read", "+1", "0x+1", "~1|2", "~(1", "~1)"] {
         assert_eq!(value(wrong), None, "{wrong:?}");
     }
 }
