@@ -11,10 +11,16 @@ pub const MAX_NOFILE: u64 = EXEC_FD as u64;
 ///
 /// `execveat` ignores its descriptor where the path is absolute, so a rule on the descriptor alone is no rule.
 /// A filter sees the pointer only; therefore the pointer is pinned to a page that nobody can map once the filter
-/// stands: `mmap` takes no address below [`LOWEST_MAP`] other than 0 and no `MAP_GROWSDOWN`, `mremap` no
-/// `MREMAP_FIXED`. The set-up maps a zero page there beforehand ([`crate::sys::execveat`]); the exec itself takes it away.
-/// Above every default of `vm.mmap_min_addr` (64 KiB), below any program's first segment (4 MiB).
+/// stands: `mmap` takes no address below [`LOWEST_MAP`] other than 0 and no `MAP_GROWSDOWN`, `mremap` no address. Left
+/// to itself the kernel places mappings from the top down, so it gets here only when everything above is taken:
+/// hence [`MAX_ADDRESS_SPACE`]. The set-up maps a zero page there beforehand (`sys::execveat`); the
+/// exec itself takes it away. Above every default of `vm.mmap_min_addr` (64 KiB), below any program's first
+/// segment (4 MiB).
 pub const EXEC_PATH: u64 = 0x0008_0000;
+
+/// The highest hard `RLIMIT_AS` that keeps [`EXEC_PATH`] out of reach, whatever else limits memory: far below the 128 TiB
+/// that a process would have to fill first.
+pub const MAX_ADDRESS_SPACE: u64 = 1 << 40;
 
 /// The lowest address that `mmap` may be asked for.
 pub const LOWEST_MAP: u64 = 0x0010_0000;

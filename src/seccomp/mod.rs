@@ -33,6 +33,6 @@ pub mod verify;
 #[cfg(feature = "review")]
 pub use compiled::load;
 pub use compiled::{Compiled, Listed, names, shipped, source_of};
-pub use constants::{EXEC_FD, EXEC_PATH, MAX_NOFILE};
+pub use constants::{EXEC_FD, EXEC_PATH, MAX_ADDRESS_SPACE, MAX_NOFILE};
 pub use error::FilterError;
 pub use filter::{Action, Arch, Filter};

@@ -167,6 +167,12 @@ pub struct Region {
 pub type Part = Result<Option<Region>, TooComplex>;
 
 impl Region {
+    /// The set of one input.
+    pub fn point(data: &Data) -> Self {
+        let word = |value: u32| Word { ranges: vec![(value, value)], literals: Vec::new() };
+        Self { words: (0u8..).zip(data.words).map(|(i, value)| (i, word(value))).collect() }
+    }
+
     /// Every input.
     pub fn everything() -> Self {
         Self { words: Vec::new() }
@@ -215,7 +221,37 @@ impl Region {
         }
     }
 
+    /// Inputs at the set's edges, inside and just outside: the witness with one word at a time moved to each end of its
+    /// intervals, to the neighbours of those, and over each bit of its masks. For tests that try a boundary for real.
+    ///
+    /// # Errors
+    /// As [`Self::witness`].
+    pub fn edges(&self) -> Result<Vec<Data>, TooComplex> {
+        let witness = self.witness()?;
+        let mut edges = vec![witness];
+        for (index, word) in &self.words {
+            let ends = word.ranges.iter().flat_map(|(low, high)| {
+                [*low, *high, low.wrapping_sub(1), low.wrapping_add(1), high.wrapping_sub(1), high.wrapping_add(1)]
+            });
+            let least = witness.words.get(usize::from(*index)).copied().unwrap_or(0);
+            let bits = word.literals.iter().flat_map(|literal| {
+                (0..32).map(|bit| 1 << bit).filter(|bit| literal.mask & bit != 0).map(move |bit| least ^ bit)
+            });
+            for value in ends.chain(bits) {
+                let mut edge = witness;
+                if let Some(slot) = edge.words.get_mut(usize::from(*index)) {
+                    *slot = value;
+                }
+                edges.push(edge);
+            }
+        }
+        Ok(edges)
+    }
+
     /// One input of the set.
+    ///
+    /// # Errors
+    /// A word's set cannot be decided.
     pub fn witness(&self) -> Result<Data, TooComplex> {
         let mut words = [0; WORDS];
         for (index, word) in &self.words {

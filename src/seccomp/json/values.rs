@@ -10,7 +10,7 @@ use super::raw::{RawCondition, RawNumber};
 type Wrong = (String, Option<String>);
 
 /// Reads one condition of a rule about `call`.
-pub(in super::super) fn condition(call: &Syscall, raw: &RawCondition) -> Result<Condition, Wrong> {
+pub(super) fn condition(call: &Syscall, raw: &RawCondition) -> Result<Condition, Wrong> {
     let (index, arg) = argument(call, &raw.arg)?;
     let plain = [&raw.eq, &raw.ne, &raw.lt, &raw.le, &raw.gt, &raw.ge];
     if plain.iter().filter(|op| op.is_some()).count() + usize::from(raw.one_of.is_some()) != 1 {
@@ -113,24 +113,30 @@ fn fits(width: Width, value: u64) -> Result<u64, Wrong> {
     Err((format!("{value:#x} does not fit the argument's 32 bits"), None))
 }
 
-/// `PROT_READ|PROT_WRITE`, `0x10`, `~PROT_READ`.
+/// `PROT_READ|PROT_WRITE`, `0x10`, `~PROT_READ`, `~(A|B)`: names and numbers joined, or all bits but these.
 pub(crate) fn expression(width: Width, text: &str) -> Result<u64, Wrong> {
-    let (inverted, text) = match text.trim().strip_prefix('~') {
-        None => (false, text.trim()),
-        // `~(A|B)`: all bits but these.
-        Some(rest) => (true, rest.trim().trim_start_matches('(').trim_end_matches(')')),
+    let text = text.trim();
+    let Some(rest) = text.strip_prefix('~') else { return joined(width, text) };
+    let inside = match rest.trim().strip_prefix('(') {
+        Some(list) => list.strip_suffix(')'),
+        // `~A|B` could mean two things.
+        None => (!rest.contains('|')).then_some(rest),
     };
-    let mut value = 0;
-    for word in text.split('|') {
-        value |= fits(width, term(word.trim())?)?;
-    }
-    Ok(if inverted { !value & width.mask() } else { value })
+    let Some(inside) = inside else {
+        return Err((format!("{text:?} is not clear"), Some("write ~A or ~(A|B)".to_owned())));
+    };
+    Ok(!joined(width, inside)? & width.mask())
+}
+
+fn joined(width: Width, text: &str) -> Result<u64, Wrong> {
+    text.split('|').try_fold(0, |sum, word| Ok(sum | fits(width, term(word.trim())?)?))
 }
 
 fn term(word: &str) -> Result<u64, Wrong> {
-    let digits =
-        word.strip_prefix("0x").map_or_else(|| word.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok());
-    digits.or_else(|| constants::value(word)).ok_or_else(|| {
+    let (digits, radix) = word.strip_prefix("0x").map_or((word, 10), |hex| (hex, 16));
+    // from_str_radix would take a sign.
+    let number = digits.chars().all(|c| c.is_ascii_alphanumeric()).then(|| u64::from_str_radix(digits, radix).ok());
+    number.flatten().or_else(|| constants::value(word)).ok_or_else(|| {
         (
             format!("{word:?} is neither a number nor a constant that is known here"),
             did_you_mean(&near(word, constants::names())),
