@@ -19,7 +19,7 @@ exec env -i "$@"
 "#;
 
 /// Runs a script, with other files beside it, as the jail would.
-pub fn boot(tree: &Path, scripts: &[(&str, &str)]) -> Output {
+pub(crate) fn boot(tree: &Path, scripts: &[(&str, &str)]) -> Output {
     let runtime = Runtime::open(tree, Verify::Full).expect("a whole tree");
     let base = scratch();
     let root = base.path().join("root");

@@ -6,23 +6,23 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The program under test.
-pub fn skilljail() -> Command {
+pub(crate) fn skilljail() -> Command {
     Command::new(env!("CARGO_BIN_EXE_skilljail"))
 }
 
 /// Runs it, and shows what it said if a test fails.
-pub fn run(command: &mut Command) -> Output {
+pub(crate) fn run(command: &mut Command) -> Output {
     let output = command.output().expect("the program starts");
     eprintln!("{command:?}\n{}\n{}", text(&output.stdout), text(&output.stderr));
     output
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Builds from an interpreter, or from the default one.
-pub fn build_into(out: &Path, python: Option<&Path>) {
+pub(crate) fn build_into(out: &Path, python: Option<&Path>) {
     let mut command = skilljail();
     command.args(["runtime", "build", "--out"]).arg(out);
     if let Some(python) = python {
@@ -33,12 +33,12 @@ pub fn build_into(out: &Path, python: Option<&Path>) {
 }
 
 /// A tree of the default interpreter, shared by the tests that only read it, gone with the last of them.
-pub struct Built {
+pub(crate) struct Built {
     _directory: tempfile::TempDir,
-    pub tree: PathBuf,
+    pub(crate) tree: PathBuf,
 }
 
-pub fn shared() -> Arc<Built> {
+pub(crate) fn shared() -> Arc<Built> {
     static SHARED: Mutex<Weak<Built>> = Mutex::new(Weak::new());
     let mut slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(built) = slot.upgrade() {
@@ -53,7 +53,7 @@ pub fn shared() -> Arc<Built> {
 }
 
 /// A copy that a test may spoil.
-pub fn copy(built: &Built) -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn copy(built: &Built) -> (tempfile::TempDir, PathBuf) {
     let directory = scratch();
     let tree = directory.path().join("runtime");
     let output = run(Command::new("cp").arg("-a").arg(&built.tree).arg(&tree));
@@ -61,17 +61,17 @@ pub fn copy(built: &Built) -> (tempfile::TempDir, PathBuf) {
     (directory, tree)
 }
 
-pub fn scratch() -> tempfile::TempDir {
+pub(crate) fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-pub fn names(directory: &Path) -> Vec<String> {
+pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).expect("a directory");
     entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// An interpreter of the host that has pip.
-pub fn python_with_pip() -> PathBuf {
+pub(crate) fn python_with_pip() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .map(|directory| directory.join("python3"))
