@@ -258,11 +258,15 @@ pub enum RuntimeCommand {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// Check every file of the tree against its lock
+    /// Check every file of the tree against its lock; drift exits 1
     Verify {
         /// The tree
         #[arg(long, value_name = "DIR")]
         runtime: Option<PathBuf>,
+        /// Then note the files' inodes and times anew: after the tree was copied or came with an image, so that
+        /// runs need not sum interpreter and libraries each time
+        #[arg(long)]
+        record: bool,
     },
     /// Print what the tree is
     Show {

@@ -13,7 +13,7 @@ pub fn run(args: &RuntimeCommand, io: &mut Io<'_>) -> Exit {
         RuntimeCommand::Build { python, requirements, out } => {
             make(python.as_deref(), requirements.as_deref(), out.as_deref(), io)
         }
-        RuntimeCommand::Verify { runtime } => verify(runtime.as_deref(), io),
+        RuntimeCommand::Verify { runtime, record } => verify(runtime.as_deref(), *record, io),
         RuntimeCommand::Show { runtime, format } => show(runtime.as_deref(), *format, io),
     };
     result.unwrap_or_else(|error| {
@@ -36,6 +36,8 @@ fn make(
         Some(out) => out,
         None => return Err(RuntimeError::NotFound { looked: "no home in the password database".to_owned() }),
     };
+    // What others could not read or enter would be no runtime for them, and what they could write would be none at all.
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
     let requirements = requirements.map(Requirements::read).transpose()?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let order = Order { python, search: &search, requirements: requirements.as_ref(), out: &out };
@@ -47,10 +49,13 @@ fn make(
     Ok(Exit::Success)
 }
 
-fn verify(named: Option<&Path>, io: &mut Io<'_>) -> Result<Exit, RuntimeError> {
+fn verify(named: Option<&Path>, record: bool, io: &mut Io<'_>) -> Result<Exit, RuntimeError> {
     let root = runtime::find(named)?;
     let (lock, drift) = runtime::drift(&root)?;
     if drift.is_empty() {
+        if record {
+            runtime::record(&root, &lock)?;
+        }
         drop(writeln!(io.out, "{}: {} files as built, {}", root.display(), lock.files.len(), lock.digest));
         return Ok(Exit::Success);
     }

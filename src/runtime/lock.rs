@@ -48,6 +48,22 @@ pub struct Head {
     pub packages: Vec<Package>,
 }
 
+impl Head {
+    /// Paths stay in the tree and in one line; nothing else is read from a lock without its digest.
+    pub(super) fn check(&self) -> Result<(), String> {
+        for path in [&self.interpreter, &self.loader, &self.stdlib] {
+            let plain = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+            if !path.starts_with("usr/") || !plain || path.contains(char::is_control) {
+                return Err(format!("{path:?} is no path below usr"));
+            }
+        }
+        if self.python.contains(char::is_control) || self.multiarch.contains(char::is_control) {
+            return Err("its version is no version".to_owned());
+        }
+        Ok(())
+    }
+}
+
 /// One regular file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -73,7 +73,7 @@ impl Runtime {
         let verified = match how {
             Verify::Identity => Verified::Identity,
             Verify::Full => {
-                verify::whole(root, &opened.directory, &identity)?;
+                verify::whole(&opened, &identity)?;
                 Verified::Full
             }
         };
@@ -187,7 +187,7 @@ fn environment(
 
 /// The tree's directory, checked for who may write to it.
 pub(super) struct Opened<'a> {
-    root: &'a Path,
+    pub(super) root: &'a Path,
     pub(super) directory: OwnedFd,
 }
 
@@ -217,19 +217,11 @@ impl<'a> Opened<'a> {
         fstat(fd).map_err(RuntimeError::errno("stat", self.root.join(relative)))
     }
 
-    /// Nobody but root and the caller may have been able to write.
     fn kept_by_owner(&self, stat: &FileStat, relative: &str) -> Result<(), RuntimeError> {
-        let refused = |why: String| RuntimeError::Refused { path: self.root.join(relative), why };
-        if stat.st_uid != 0 && stat.st_uid != nix::unistd::geteuid().as_raw() {
-            return Err(refused(format!("it belongs to uid {}, neither root nor the caller", stat.st_uid)));
+        match owner_fault(stat.st_uid, stat.st_mode, nix::unistd::geteuid().as_raw()) {
+            None => Ok(()),
+            Some(why) => Err(RuntimeError::Refused { path: self.root.join(relative), why }),
         }
-        if stat.st_mode & 0o022 != 0 {
-            return Err(refused(format!(
-                "group or others can write to it (mode {:04o})",
-                stat.st_mode & 0o7777
-            )));
-        }
-        Ok(())
     }
 
     pub(super) fn damaged(&self, why: String) -> RuntimeError {
@@ -260,6 +252,7 @@ impl<'a> Opened<'a> {
         if sum != identity.digest {
             return Err(self.damaged("its digest is not that of what it lists".to_owned()));
         }
+        identity.head.check().map_err(|why| self.damaged(why))?;
         let key = |path: &str| identity.keys.iter().any(|key| key.entry.path == path);
         if !key(&identity.head.interpreter) || !key(&identity.head.loader) {
             return Err(self.damaged("interpreter and loader are not among its key files".to_owned()));
@@ -299,5 +292,34 @@ impl<'a> Opened<'a> {
             return Err(drift("its bytes are others"));
         }
         Ok(fd)
+    }
+}
+
+/// Nobody but root and the caller may have been able to write.
+fn owner_fault(owner: u32, mode: u32, caller: u32) -> Option<String> {
+    if owner != 0 && owner != caller {
+        return Some(format!("it belongs to uid {owner}, neither root nor the caller"));
+    }
+    (mode & 0o022 != 0).then(|| format!("group or others can write to it (mode {:04o})", mode & 0o7777))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::owner_fault;
+
+    #[test]
+    fn only_root_and_the_caller_may_have_written() {
+        for (owner, mode, caller, refused) in [
+            (0, 0o755, 1000, false),
+            (1000, 0o755, 1000, false),
+            (0, 0o555, 0, false),
+            (1000, 0o755, 0, true),
+            (1001, 0o755, 1000, true),
+            (1000, 0o775, 1000, true),
+            (0, 0o757, 1000, true),
+            (0, 0o1777, 1000, true),
+        ] {
+            assert_eq!(owner_fault(owner, mode, caller).is_some(), refused, "{owner} {mode:o} {caller}");
+        }
     }
 }

@@ -36,12 +36,12 @@ pub fn unpinned(text: &str) -> Option<String> {
                 && !rest.trim_start().starts_with('*')
         });
         let hashes: Vec<&str> = line.split_whitespace().filter(|word| word.starts_with("--")).collect();
-        let hashed = !hashes.is_empty()
+        let all_good = !hashes.is_empty()
             && hashes.iter().all(|word| {
                 word.strip_prefix("--hash=sha256:")
                     .is_some_and(|sum| sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit()))
             });
-        !(pinned && hashed)
+        !(pinned && all_good)
     })
 }
 

@@ -4,6 +4,7 @@ use super::super::RuntimeError;
 use super::child::{self, Interrupts};
 use super::interpreter::Interpreter;
 use super::tree::{Tree, files_below};
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -39,7 +40,8 @@ pub(super) fn compile(
         let name = Path::new("/").join(path.strip_prefix(tree.root()).unwrap_or(path));
         let (Some(path), Some(name)) = (path.to_str(), name.to_str()) else { continue };
         if let Some(share) = shares.get_mut(index % SHARES).filter(|_| !path.contains(['\t', '\n'])) {
-            share.push_str(&format!("{path}\t{name}\n"));
+            // Writing into a String cannot fail.
+            let _ = writeln!(share, "{path}\t{name}");
         }
     }
     let lists = tempfile::tempdir().map_err(RuntimeError::io("make", "a temporary directory"))?;

@@ -6,6 +6,7 @@
 use super::super::RuntimeError;
 use super::child::{self, Interrupts};
 use serde::Deserialize;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -76,7 +77,8 @@ impl Interpreter {
             }
             match Self::ask(&candidate, interrupts) {
                 Err(RuntimeError::BadPython { path, why, .. }) => {
-                    tried.push_str(&format!("\n  {}: {why}", path.display()));
+                    // Writing into a String cannot fail.
+                    let _ = write!(tried, "\n  {}: {why}", path.display());
                 }
                 other => return other,
             }

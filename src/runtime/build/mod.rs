@@ -41,8 +41,9 @@ pub struct Order<'a> {
 /// sibling of `out` stays until the next build of the same name sweeps it.)
 pub fn build(order: &Order<'_>, say: &mut dyn FnMut(&str)) -> Result<Lock, RuntimeError> {
     let interrupts = Interrupts::hold()?;
-    let tree = Tree::begin(order.out)?;
+    tree::free(order.out)?;
     let python = Interpreter::choose(order.python, order.search, &interrupts)?;
+    let tree = Tree::begin(order.out)?;
     say(&format!("Python {} from {}", python.version, python.executable.display()));
     let mut made = Making { tree, python, interrupts, notes: Vec::new() };
     let lock = made.lay(order, say)?;

@@ -9,8 +9,8 @@ use super::tree::{Tree, files_below};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Test suites, in a wheel: never imported by the package itself.
-const TESTS: [&str; 2] = ["tests", "test"];
+/// A wheel's test suite: never imported by the package itself. (`test` is: some packages offer one to their users.)
+const TESTS: &str = "tests";
 
 /// What was asked for.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ fn prune(target: &Path, notes: &mut Vec<String>) -> Result<(), RuntimeError> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         // Below a test suite that is gone already.
         let Ok(meta) = path.symlink_metadata() else { continue };
-        if meta.is_dir() && (TESTS.contains(&name) || name == "__pycache__") {
+        if meta.is_dir() && (name == TESTS || name == "__pycache__") {
             remove(&path)?;
         } else if path.extension().is_some_and(|extension| extension == "pth") {
             notes.push(format!("{name} was left out: nothing but sys.path decides what is imported"));

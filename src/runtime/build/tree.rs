@@ -10,18 +10,55 @@ use std::path::{Path, PathBuf};
 ///
 /// It carries a lock, so that a later build can tell the remains of a killed one from one at work.
 pub(super) struct Tree {
+    // Dropped in this order: the tree itself first, then the directories above it that were made for it.
     directory: tempfile::TempDir,
+    above: Above,
     _lock: Flock<File>,
+}
+
+/// An error if something is in the place already.
+pub(super) fn free(out: &Path) -> Result<(), RuntimeError> {
+    match out.symlink_metadata() {
+        Ok(_) => Err(RuntimeError::Exists { out: out.to_path_buf() }),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Directories that were made above a tree, outermost first; they go again unless the tree is finished.
+struct Above(Vec<PathBuf>);
+
+impl Above {
+    fn make(directory: &Path) -> Result<Self, RuntimeError> {
+        let missing: Vec<&Path> = directory
+            .ancestors()
+            .take_while(|path| !path.as_os_str().is_empty() && path.symlink_metadata().is_err())
+            .collect();
+        let mut made = Self(Vec::new());
+        for path in missing.into_iter().rev() {
+            fs::create_dir(path).map_err(RuntimeError::io("make directory", path))?;
+            made.0.push(path.to_path_buf());
+            // Whatever the umask: others must be able to get to the tree, and not to change it.
+            mode(path, 0o755)?;
+        }
+        Ok(made)
+    }
+}
+
+impl Drop for Above {
+    fn drop(&mut self) {
+        for path in self.0.iter().rev() {
+            // Not empty: somebody else uses it by now.
+            drop(fs::remove_dir(path));
+        }
+    }
 }
 
 impl Tree {
     /// Makes the sibling of `out`, and the directories above it; sweeps what killed builds left there.
     pub(super) fn begin(out: &Path) -> Result<Self, RuntimeError> {
-        if out.symlink_metadata().is_ok() {
-            return Err(RuntimeError::Exists { out: out.to_path_buf() });
-        }
+        free(out)?;
         let parent = parent(out);
-        fs::create_dir_all(parent).map_err(RuntimeError::io("make directory", parent))?;
+        let above = Above::make(parent)?;
         let prefix = prefix(out);
         sweep(parent, &prefix);
         let directory = tempfile::Builder::new()
@@ -32,7 +69,7 @@ impl Tree {
         let lock = Flock::lock(handle, FlockArg::LockExclusiveNonblock)
             .map_err(|(_, errno)| RuntimeError::errno("lock", directory.path())(errno))?;
         mode(directory.path(), 0o755)?;
-        Ok(Self { directory, _lock: lock })
+        Ok(Self { directory, above, _lock: lock })
     }
 
     /// Where it is now.
@@ -51,7 +88,7 @@ impl Tree {
         if to.exists() {
             return Ok(());
         }
-        self.make_parent(&to)?;
+        make_parent(&to)?;
         fs::copy(from, &to).map_err(RuntimeError::io("copy", from))?;
         // Modes are set at the end; until then the builder must be able to write, whatever the source's mode was.
         mode(&to, 0o644)
@@ -60,13 +97,8 @@ impl Tree {
     /// Writes a file.
     pub(super) fn write(&self, to: impl AsRef<Path>, bytes: &[u8]) -> Result<(), RuntimeError> {
         let to = self.at(to);
-        self.make_parent(&to)?;
+        make_parent(&to)?;
         fs::write(&to, bytes).map_err(RuntimeError::io("write", &to))
-    }
-
-    fn make_parent(&self, to: &Path) -> Result<(), RuntimeError> {
-        let parent = parent(to);
-        fs::create_dir_all(parent).map_err(RuntimeError::io("make directory", parent))
     }
 
     /// Gives every file and directory its final mode, and refuses what may not be in a tree.
@@ -97,7 +129,7 @@ impl Tree {
     }
 
     /// Puts it in its place, durably; from then on it is whole, or (after a crash) not there.
-    pub(super) fn finish(self, out: &Path) -> Result<(), RuntimeError> {
+    pub(super) fn finish(mut self, out: &Path) -> Result<(), RuntimeError> {
         let root = self.root().to_path_buf();
         let handle = File::open(&root).map_err(RuntimeError::io("open", &root))?;
         nix::unistd::syncfs(&handle).map_err(RuntimeError::errno("sync", &root))?;
@@ -114,6 +146,7 @@ impl Tree {
         }
         // It has left the place that would be removed.
         drop(self.directory.keep());
+        self.above.0.clear();
         let parent = parent(out);
         File::open(parent)
             .and_then(|directory| directory.sync_all())
@@ -127,6 +160,11 @@ const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"
 /// The directory that holds a path: `.` for a bare name.
 pub(super) fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn make_parent(to: &Path) -> Result<(), RuntimeError> {
+    let parent = parent(to);
+    fs::create_dir_all(parent).map_err(RuntimeError::io("make directory", parent))
 }
 
 fn prefix(out: &Path) -> String {
