@@ -6,6 +6,7 @@ pub mod cli;
 pub mod cmd;
 pub mod exit;
 pub mod host;
+pub mod render;
 pub mod runtime;
 pub mod seccomp;
 pub mod skill;
