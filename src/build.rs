@@ -34,7 +34,7 @@ fn main() {
     println!("cargo::rerun-if-changed={root}/src/seccomp");
     println!("cargo::rerun-if-changed={root}/src/build.rs");
     let sources = sources(&folder);
-    let mut code = String::from("static BAKED: &[Baked] = &[\n");
+    let mut code = String::from("pub(super) static BAKED: &[Baked] = &[\n");
     for (name, text) in &sources {
         let file = format!("seccomp/{name}.json");
         let filter = seccomp::json::parse(&file, text, &|base| sources.get(base).map(String::as_str));

@@ -4,6 +4,8 @@
     clippy::module_name_repetitions,
     clippy::missing_errors_doc,
     clippy::must_use_candidate,
+    clippy::similar_names,
+    clippy::many_single_char_names,
     // Names of system calls and man pages are words of this field, not code.
     clippy::doc_markdown
 )]
@@ -18,6 +20,7 @@ pub mod notify;
 pub mod payload;
 pub mod plan;
 pub mod policy;
+pub mod render;
 pub mod report;
 pub mod runtime;
 pub mod seccomp;

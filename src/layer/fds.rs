@@ -4,7 +4,7 @@ use super::{ApplyError, Layer, Step as _};
 use crate::seccomp::EXEC_FD;
 use crate::sys::{fd, rlimit, signal};
 use serde::Serialize;
-use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 /// The channel to the supervisor, close-on-exec.
 pub const CHANNEL_FD: i32 = 3;
@@ -84,7 +84,7 @@ pub(super) fn apply(prepared: &Prepared) -> Result<(), ApplyError> {
         (prepared.stdout.as_raw_fd(), 1, false),
         (prepared.stderr.as_raw_fd(), 2, false),
         (prepared.channel.as_raw_fd(), CHANNEL_FD, true),
-        (prepared.secrets.as_ref().map_or(-1, |fd| fd.as_raw_fd()), SECRETS_FD, true),
+        (prepared.secrets.as_ref().map_or(-1, AsRawFd::as_raw_fd), SECRETS_FD, true),
     ];
     // A descriptor that happens to sit on EXEC_FD would be overwritten by the first move: it goes first then.
     if layout.iter().any(|(from, _, _)| *from == EXEC_FD) {

@@ -6,7 +6,7 @@ use crate::seccomp::bpf::SockFilter;
 use crate::sys;
 use serde::Serialize;
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::AsRawFd;
 
 /// What is installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,7 +49,7 @@ pub(super) fn apply(prepared: &Prepared, link: &mut dyn Link) -> Result<(), Appl
         return Err(io::Error::from_raw_os_error(libc::EIO))
             .step(Layer::Seccomp, "seccomp: no listener came");
     }
-    let number = listener.as_ref().map(|fd| fd.as_raw_fd());
+    let number = listener.as_ref().map(AsRawFd::as_raw_fd);
     link.offer_listener(number).step(Layer::Seccomp, "hand over the listener")
 }
 

@@ -15,7 +15,12 @@ struct Baked {
     digests: [&'static str; Arch::ALL.len()],
 }
 
-include!(concat!(env!("OUT_DIR"), "/filters.rs"));
+#[allow(clippy::unreadable_literal, reason = "generated: nobody reads the numbers")]
+mod baked {
+    use super::{Baked, SockFilter};
+    include!(concat!(env!("OUT_DIR"), "/filters.rs"));
+}
+use baked::BAKED;
 
 /// A filter with its proven programs.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use super::json::{self, Kind, Node};
 use super::package::{Listing, protected};
 use super::rules::{self, Rule};
 use super::tier::Tier;
+use serde_json::{Map, Value, json};
 
 /// The file.
 pub const XRAY_JSON: &str = "xray.json";
@@ -106,6 +107,44 @@ impl Contract {
             }
         }
         findings
+    }
+}
+
+impl ScriptContract {
+    /// The parameters as the JSON Schema that a caller may show to a model.
+    pub fn schema(&self) -> Value {
+        let properties: Map<String, Value> =
+            self.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.schema())).collect();
+        let required: Vec<&str> =
+            self.parameters.iter().filter(|p| p.required).map(|p| p.name.as_str()).collect();
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    }
+}
+
+impl Parameter {
+    fn schema(&self) -> Value {
+        let mut schema = match &self.kind {
+            ParameterKind::Text { max_length, allowed: None } => {
+                json!({"type": "string", "maxLength": max_length})
+            }
+            ParameterKind::Text { max_length, allowed } => {
+                json!({"type": "string", "maxLength": max_length, "enum": allowed})
+            }
+            ParameterKind::Integer { minimum, maximum, allowed } => {
+                let mut schema = json!({"type": "integer"});
+                let bounds =
+                    [("minimum", json!(minimum)), ("maximum", json!(maximum)), ("enum", json!(allowed))];
+                for (name, value) in bounds.into_iter().filter(|(_, value)| !value.is_null()) {
+                    schema[name] = value;
+                }
+                schema
+            }
+            ParameterKind::Boolean => json!({"type": "boolean"}),
+        };
+        if let Some(description) = &self.description {
+            schema["description"] = description.as_str().into();
+        }
+        schema
     }
 }
 

@@ -185,7 +185,7 @@ impl Reading {
             self.find(&rules::YAML_SYNTAX, &root, what);
             return;
         };
-        self.duplicates(&root);
+        self.walk(&root);
         for (key, value) in pairs {
             match key.text() {
                 Some(name) if key.turned().is_none() => self.field(name, key, value),
@@ -221,11 +221,16 @@ impl Reading {
         self.findings.push(found);
     }
 
-    /// Equal keys, at any depth.
-    fn duplicates(&mut self, node: &Node) {
+    /// Equal keys and control characters (written as escapes), at any depth.
+    fn walk(&mut self, node: &Node) {
         match &node.kind {
-            Kind::Scalar { .. } => {}
-            Kind::List(items) => items.iter().for_each(|item| self.duplicates(item)),
+            Kind::Scalar { text, .. } => {
+                if let Some(c) = text.chars().find(|c| c.is_control() && !matches!(c, '\t' | '\n')) {
+                    let what = format!("control character U+{:04X}, written as an escape", u32::from(c));
+                    self.find(&rules::SKILL_MD_CONTROL, node, what);
+                }
+            }
+            Kind::List(items) => items.iter().for_each(|item| self.walk(item)),
             Kind::Map(pairs) => {
                 let mut seen = std::collections::HashMap::new();
                 for (key, value) in pairs {
@@ -235,8 +240,8 @@ impl Reading {
                         let what = format!("`{}` is there twice; first on line {first}", shown(text));
                         self.find(&rules::YAML_DUPLICATE, key, what);
                     }
-                    self.duplicates(key);
-                    self.duplicates(value);
+                    self.walk(key);
+                    self.walk(value);
                 }
             }
         }
@@ -428,6 +433,7 @@ mod tests {
             ("---\nname: a: b\n---\n", vec![("yaml-syntax", 2)]),
             ("---\nname: a\ndescription: &x c\n---\n", vec![("yaml-feature", 3)]),
             ("---\nname: a\ndescription: \"\x1b\"\n---\n", vec![("skill-md-control", 3)]),
+            ("---\nname: a\ndescription: \"\\e[31m\"\n---\n", vec![("skill-md-control", 3)]),
             ("---\nname: a\ndescription: b\nmetadata:\n  version: 1.0\n---\n", vec![("metadata-turned", 5)]),
             ("---\nname: a\ndescription: b\nruntime: python\n---\n", vec![("runtime-unknown", 4)]),
             ("---\nname: a\ndescription: b\nallowed-tools: [a, 1]\n---\n", vec![("allowed-tools-form", 4)]),

@@ -1,11 +1,14 @@
 //! The manifest: the digest of every file of every skill, so that what runs is what was reviewed.
 
 use super::digest::Digest;
+use super::discover::skills_below;
+use super::finding::shown;
 use super::json;
 use super::load::Loaded;
 use super::{Skill, SkillError};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
@@ -99,12 +102,7 @@ impl std::fmt::Display for Drift {
             Change::Changed => "changed",
         };
         let slash = if self.path.is_empty() { "" } else { "/" };
-        write!(
-            f,
-            "{change} {}{slash}{}",
-            super::finding::shown(&self.skill),
-            super::finding::shown(&self.path)
-        )
+        write!(f, "{change} {}{slash}{}", shown(&self.skill), shown(&self.path))
     }
 }
 
@@ -167,11 +165,29 @@ impl Entry {
 }
 
 impl Manifest {
-    /// Of skills, each with the bytes that were read from it.
-    pub fn build<'a>(skills: impl IntoIterator<Item = (&'a Skill, &'a Loaded)>) -> Self {
-        let skills =
-            skills.into_iter().map(|(skill, loaded)| (skill.name().to_owned(), Entry::of(skill, loaded)));
-        Self { version: VERSION, skills: skills.collect() }
+    /// Of one skill and the bytes that were read from it.
+    pub fn of(skill: &Skill, loaded: &Loaded) -> Self {
+        Self { version: VERSION, skills: [(skill.name().to_owned(), Entry::of(skill, loaded))].into() }
+    }
+
+    /// Of every skill below a directory. One skill's bytes are in memory at a time.
+    ///
+    /// # Errors
+    ///
+    /// A skill is refused, two have one name, or the directory cannot be searched: a manifest of a part would be none.
+    pub fn of_directory(directory: &Path) -> Result<Self, ManifestError> {
+        let mut skills = BTreeMap::new();
+        let mut folders: BTreeMap<String, String> = BTreeMap::new();
+        for folder in skills_below(directory).map_err(SkillError::from)? {
+            let skill = Skill::open(&folder)?;
+            let (name, place) = (skill.name().to_owned(), shown(&folder.to_string_lossy()));
+            if let Some(first) = folders.insert(name.clone(), place.clone()) {
+                return Err(ManifestError::SameName { name, first, second: place });
+            }
+            let loaded = skill.load()?;
+            skills.insert(name, Entry::of(&skill, &loaded));
+        }
+        Ok(Self { version: VERSION, skills })
     }
 
     /// Reads a manifest.
@@ -198,7 +214,7 @@ impl Manifest {
         });
         for digest in digests {
             if Digest::from_hex(digest).is_none() {
-                return Err(malformed(format!("`{}` is no SHA-256 digest", super::finding::shown(digest))));
+                return Err(malformed(format!("`{}` is no SHA-256 digest", shown(digest))));
             }
         }
         Ok(manifest)
@@ -279,7 +295,7 @@ mod tests {
             (skill, loaded)
         };
         let (skill, loaded) = open();
-        let text = Manifest::build([(&skill, &loaded)]).to_json().unwrap();
+        let text = Manifest::of(&skill, &loaded).to_json().unwrap();
         let manifest = Manifest::parse(text.as_bytes()).unwrap();
         assert_eq!(manifest.to_json().unwrap(), text);
         manifest.verify(&skill, &loaded).unwrap();
@@ -302,7 +318,7 @@ mod tests {
         fs::write(dir.path().join("SKILL.md"), "---\nname: a\ndescription: d\n---\n").unwrap();
         let skill = Skill::examine(dir.path()).unwrap();
         let loaded = skill.load().unwrap();
-        let mut manifest = Manifest::build([(&skill, &loaded)]);
+        let mut manifest = Manifest::of(&skill, &loaded);
         manifest.skills.get_mut("a").unwrap().digest = "0".repeat(64);
         assert_eq!(manifest.verify(&skill, &loaded).unwrap_err().drifts[0].to_string(), "changed a");
     }

@@ -1,6 +1,10 @@
 //! One skill package: opened once, judged, and handed on as verified bytes. Nothing of it is executed here.
 
+#[cfg(feature = "review")]
+pub mod admission;
 pub mod body;
+#[cfg(feature = "review")]
+pub mod check;
 pub mod contract;
 pub mod digest;
 pub mod discover;
@@ -12,6 +16,7 @@ pub mod json;
 pub mod load;
 pub mod manifest;
 pub mod package;
+pub mod read;
 pub mod rules;
 pub mod tier;
 pub mod yaml;

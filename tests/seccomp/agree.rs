@@ -33,11 +33,16 @@ const MARKS: [(Action, u16); 3] =
 fn kernel(program: &[SockFilter], inputs: &[Data]) -> Vec<i64> {
     let answers = Shared::<AtomicI64>::new(inputs.len());
     let marked = answering(program, &MARKS);
-    let child = spawn(&marked, false, || {}, || {
-        for (input, slot) in inputs.iter().zip(answers.iter()) {
-            slot.store(raw(input.nr(), &input.args()), Ordering::Relaxed);
-        }
-    });
+    let child = spawn(
+        &marked,
+        false,
+        || {},
+        || {
+            for (input, slot) in inputs.iter().zip(answers.iter()) {
+                slot.store(raw(input.nr(), &input.args()), Ordering::Relaxed);
+            }
+        },
+    );
     assert_eq!(child.end(), if cfg!(target_arch = "x86_64") { libc::SIGILL } else { libc::SIGILL });
     answers.iter().map(|a| a.load(Ordering::Relaxed)).collect()
 }
@@ -47,7 +52,14 @@ fn proven(program: &[SockFilter], input: &Data) -> u32 {
     let mut answer = None;
     let point = Region::point(input);
     let walked: Option<()> = Prover::new(program)
-        .and_then(|mut prover| prover.walk(&point, |_, ret| Ok({ assert!(answer.replace(ret).is_none()); None })))
+        .and_then(|mut prover| {
+            prover.walk(&point, |_, ret| {
+                Ok({
+                    assert!(answer.replace(ret).is_none());
+                    None
+                })
+            })
+        })
         .unwrap();
     assert!(walked.is_none());
     answer.expect("one answer for one input")
@@ -117,7 +129,9 @@ fn on_ten_thousand_random_inputs() {
                         0 => random.next() as u32,
                         1 => 0,
                         2 => 1 << random.below(32),
-                        _ => constants[random.below(constants.len())].wrapping_add(random.below(3) as u32).wrapping_sub(1),
+                        _ => constants[random.below(constants.len())]
+                            .wrapping_add(random.below(3) as u32)
+                            .wrapping_sub(1),
                     };
                 }
                 Data { words }

@@ -16,7 +16,14 @@ impl<T> Shared<T> {
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
         // SAFETY: a fresh mapping that stays for the life of the process; only atomics are put in it.
         let at = unsafe {
-            libc::mmap(std::ptr::null_mut(), len * size_of::<T>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+            libc::mmap(
+                std::ptr::null_mut(),
+                len * size_of::<T>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                -1,
+                0,
+            )
         };
         assert_ne!(at, libc::MAP_FAILED);
         // SAFETY: zeroed, page-aligned, big enough, and of atomics all bit patterns are valid.
@@ -184,6 +191,3 @@ impl Exec {
         let _ = unsafe { execveat::exec(self.argv.as_ptr(), self.envp.as_ptr()) };
     }
 }
-
-
-

@@ -38,11 +38,16 @@ fn every_entry_does_what_it_says() {
             .collect();
         let answers = Shared::<AtomicI64>::new(calls.len());
         let marked = answering(compiled.program(), &[(Action::Allow, ALLOWED)]);
-        let child = spawn(&marked, true, || {}, || {
-            for ((_, nr, args), slot) in calls.iter().zip(answers.iter()) {
-                slot.store(raw(*nr, args), Ordering::Relaxed);
-            }
-        });
+        let child = spawn(
+            &marked,
+            true,
+            || {},
+            || {
+                for ((_, nr, args), slot) in calls.iter().zip(answers.iter()) {
+                    slot.store(raw(*nr, args), Ordering::Relaxed);
+                }
+            },
+        );
         let asked = child.answer();
         assert_eq!(child.end(), libc::SIGILL);
         let mut asked = asked.iter();
@@ -64,7 +69,11 @@ fn every_entry_does_what_it_says() {
             assert_eq!(listed.place.as_ref(), Some(rule.place()), "another line decides");
             assert_eq!(listed.reason, rule.reason());
             let line = listed.place.map(|p| p.line).unwrap();
-            let source = if rule.place().file == compiled.file() { compiled.source() } else { seccomp::source_of("default").unwrap() };
+            let source = if rule.place().file == compiled.file() {
+                compiled.source()
+            } else {
+                seccomp::source_of("default").unwrap()
+            };
             let text = source.lines().nth(line - 1).unwrap();
             assert!(text.contains(&format!("\"{}\"", rule.call().name)) || rule.group() != "", "{text}");
         }
@@ -75,16 +84,22 @@ fn every_entry_does_what_it_says() {
 /// A program that kills, each time in a child of its own: what it dies of.
 fn dies_of(name: &str, nr: u32) -> i32 {
     let filter = seccomp::shipped(name).unwrap();
-    spawn(filter.program(), false, || {}, || {
-        raw(nr, &[0; 6]);
-    })
+    spawn(
+        filter.program(),
+        false,
+        || {},
+        || {
+            raw(nr, &[0; 6]);
+        },
+    )
     .end()
 }
 
 #[test]
 fn pid_one_dies_of_anything_it_has_no_use_for() {
     for call in ["openat", "mmap", "socket", "execve", "kill", "getpid", "clone"] {
-        let nr = seccomp::syscalls::Table::builtin().named(call).and_then(|c| c.number(Arch::NATIVE)).unwrap();
+        let nr =
+            seccomp::syscalls::Table::builtin().named(call).and_then(|c| c.number(Arch::NATIVE)).unwrap();
         assert_eq!(dies_of("init", nr), libc::SIGSYS, "{call}");
     }
     assert_eq!(dies_of("init", 9_999), libc::SIGSYS);
@@ -94,11 +109,16 @@ fn pid_one_dies_of_anything_it_has_no_use_for() {
 fn numbers_that_nobody_listed_are_enosys() {
     let filter = seccomp::shipped("default").unwrap();
     let answers = Shared::<AtomicI64>::new(3);
-    let child = spawn(filter.program(), false, || {}, || {
-        for (nr, slot) in [470u32, 511, 9_999].iter().zip(answers.iter()) {
-            slot.store(raw(*nr, &[0; 6]), Ordering::Relaxed);
-        }
-    });
+    let child = spawn(
+        filter.program(),
+        false,
+        || {},
+        || {
+            for (nr, slot) in [470u32, 511, 9_999].iter().zip(answers.iter()) {
+                slot.store(raw(*nr, &[0; 6]), Ordering::Relaxed);
+            }
+        },
+    );
     assert_eq!(child.end(), libc::SIGILL);
     assert!(answers.iter().all(|a| a.load(Ordering::Relaxed) == -i64::from(libc::ENOSYS)));
 }

@@ -4,7 +4,8 @@ use crate::child::{Exec, spawn};
 use skilljail::seccomp::{self, Compiled};
 
 fn python() -> Option<&'static str> {
-    let found = ["/usr/bin/python3", "/usr/local/bin/python3"].into_iter().find(|p| std::fs::metadata(p).is_ok());
+    let found =
+        ["/usr/bin/python3", "/usr/local/bin/python3"].into_iter().find(|p| std::fs::metadata(p).is_ok());
     if found.is_none() {
         eprintln!("SKIP: no python3 in /usr/bin or /usr/local/bin");
     }
@@ -103,7 +104,10 @@ fn control_without_the_pinned_path_there_is_a_second_exec() {
         "groups": [{"group": "loose", "action": "allow", "reason": "control", "calls": [
             {"call": "execveat", "when": [{"arg": "dirfd", "eq": "EXEC_FD"}, {"arg": "flags", "eq": "AT_EMPTY_PATH"}], "reason": "control"}]}]}"#;
     let refused = seccomp::load("loose.json", &loose.replace("BASE", "default")).unwrap_err().to_string();
-    assert!(refused.contains("exec only dirfd=EXEC_FD, pathname=EXEC_PATH"), "the guarantee finds it: {refused}");
+    assert!(
+        refused.contains("exec only dirfd=EXEC_FD, pathname=EXEC_PATH"),
+        "the guarantee finds it: {refused}"
+    );
     // Without the guarantees it compiles, and the hole is real.
     let source = seccomp::source_of("default").unwrap();
     let at = source.find("\"guarantees\"").unwrap();

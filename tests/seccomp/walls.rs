@@ -9,7 +9,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 const NOTHING: [SockFilter; 1] = [SockFilter { code: RET, jt: 0, jf: 0, k: Action::Allow.ret() }];
 
 fn nr(name: &str) -> u32 {
-    Table::builtin().named(name).and_then(|c| c.number(Arch::NATIVE)).unwrap_or_else(|| panic!("{name} is not here"))
+    Table::builtin()
+        .named(name)
+        .and_then(|c| c.number(Arch::NATIVE))
+        .unwrap_or_else(|| panic!("{name} is not here"))
 }
 
 /// What an attack gets: with the filter, and without.
@@ -59,7 +62,9 @@ fn nothing_can_be_mapped_where_the_path_of_the_exec_was() {
     refused(libc::EPERM, || raw(mmap, &[EXEC_PATH, PAGE, RW, ANON, FD, 0]));
     refused(libc::EPERM, || raw(mmap, &[EXEC_PATH - PAGE, 3 * PAGE, RW, ANON, FD, 0]));
     // A stack just above would grow down to it.
-    refused(libc::EPERM, || raw(mmap, &[0x20_0000, PAGE, RW, ANON | fixed | libc::MAP_GROWSDOWN as u64, FD, 0]));
+    refused(libc::EPERM, || {
+        raw(mmap, &[0x20_0000, PAGE, RW, ANON | fixed | libc::MAP_GROWSDOWN as u64, FD, 0])
+    });
     refused(libc::EPERM, || {
         let page = raw(mmap, &[0, PAGE, RW, ANON, FD, 0]) as u64;
         let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as u64;

@@ -1,0 +1,5 @@
+//! Findings and lists for eyes and for tools. Nothing is decided here.
+
+#[cfg(feature = "review")]
+pub mod sarif;
+pub mod text;
