@@ -20,7 +20,10 @@ impl Program {
     fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("skilljail-doctor").tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_skilljail"), folder.path().join("skilljail")).unwrap();
+        // By a process of its own: a descriptor of ours that is open for writing would be copied into whatever another test
+        // forks at that moment, and an executable that somebody has open for writing cannot be run (ETXTBSY).
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_skilljail")).arg(folder.path()).status();
+        assert!(copied.unwrap().success());
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/broken_host.py");
         fs::copy(fixture, folder.path().join("broken_host.py")).unwrap();
         Self { folder }
