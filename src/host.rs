@@ -15,11 +15,14 @@ mod words;
 
 pub use cause::{Cause, Diagnosis, Fix, Place};
 pub use cgroup::{Cgroup, CgroupDir};
-pub use diagnose::diagnose;
+pub use diagnose::{diagnose, diagnose_layer};
 
 use crate::sys;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+
+/// First and count of the outer uids that the shipped policies give to runs which root starts.
+pub const OUTER_IDS: (u32, u32) = (1_879_048_192, 65_536);
 
 /// Facts about the kernel, this process and what surrounds it. `None` means unknown: the file is not there, or was not
 /// asked for (see [`Host::quick`]).
@@ -213,11 +216,11 @@ impl Host {
                 effective: set(caps::CapSet::Effective),
                 bounding: set(caps::CapSet::Bounding),
             },
-            no_new_privs: sys::prctl_read::no_new_privs(),
+            no_new_privs: sys::prctl::no_new_privs().unwrap_or(false),
             seccomp_mode: sys::prctl_read::seccomp_mode(),
             seccomp: Seccomp {
-                filter: sys::seccomp_probe::action_available(sys::seccomp_probe::ERRNO),
-                user_notif: sys::seccomp_probe::action_available(sys::seccomp_probe::USER_NOTIF),
+                filter: sys::seccomp::action_available(sys::seccomp_probe::ERRNO).is_ok(),
+                user_notif: sys::seccomp::action_available(sys::seccomp_probe::USER_NOTIF).is_ok(),
                 notif_sizes: sizes.ok().map(|(notification, response, _)| (notification, response)),
             },
             landlock: Landlock::ask(),
@@ -271,15 +274,23 @@ impl Host {
         }
     }
 
-    /// Whether root here has another uid to change to; without one a run cannot leave uid 0. True when unknown.
-    pub fn has_spare_uid(&self) -> bool {
-        self.uid_map.is_empty() || self.uid_map.iter().map(|range| u64::from(range.count)).sum::<u64>() > 1
+    /// Whether root here can change to the ids that the shipped policies give to runs ([`OUTER_IDS`]): in a container's user
+    /// namespace they may not be mapped. True when the maps are unknown.
+    pub fn has_outer_ids(&self) -> bool {
+        let maps = |map: &[IdRange]| {
+            let holds = |range: &IdRange| {
+                let last = u64::from(range.inside) + u64::from(range.count);
+                range.inside <= OUTER_IDS.0 && u64::from(OUTER_IDS.0) + u64::from(OUTER_IDS.1) <= last
+            };
+            map.is_empty() || map.iter().any(holds)
+        };
+        maps(&self.uid_map) && maps(&self.gid_map)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Host, IdRange, Kernel};
+    use super::{Host, IdRange, Kernel, OUTER_IDS};
 
     #[test]
     fn a_release_gives_its_first_two_numbers() {
@@ -306,12 +317,36 @@ mod tests {
     }
 
     #[test]
-    fn one_mapped_uid_leaves_none_to_spare() {
+    fn only_a_map_that_holds_the_whole_range_serves_root() {
         let mut host = Host::capable();
-        assert!(host.has_spare_uid());
+        assert!(host.has_outer_ids());
         host.uid_map = vec![IdRange { inside: 0, outside: 1001, count: 1 }];
-        assert!(!host.has_spare_uid());
+        assert!(!host.has_outer_ids());
         host.uid_map.push(IdRange { inside: 1, outside: 100_000, count: 65_536 });
-        assert!(host.has_spare_uid());
+        assert!(!host.has_outer_ids());
+        host.uid_map.push(IdRange { inside: OUTER_IDS.0, outside: 200_000, count: OUTER_IDS.1 - 1 });
+        assert!(!host.has_outer_ids(), "one is missing");
+        host.uid_map.push(IdRange { inside: OUTER_IDS.0 - 5, outside: 200_000, count: OUTER_IDS.1 + 5 });
+        assert!(host.has_outer_ids());
+        host.gid_map = vec![IdRange { inside: 0, outside: 0, count: 1 }];
+        assert!(!host.has_outer_ids());
+    }
+
+    #[test]
+    fn the_range_is_that_of_the_shipped_policies() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("policies");
+        for name in ["default", "strict", "tfrobot"] {
+            let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+            let policy: serde_json::Value = serde_json::from_str(&text).unwrap();
+            if let Some(range) = policy.get("outer_ids") {
+                assert_eq!(
+                    (range["first"].as_u64(), range["count"].as_u64()),
+                    (Some(u64::from(OUTER_IDS.0)), Some(u64::from(OUTER_IDS.1))),
+                    "{name}"
+                );
+            } else {
+                assert_ne!(name, "default", "the default policy names its range");
+            }
+        }
     }
 }

@@ -20,7 +20,10 @@ impl Program {
     fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("skilljail-doctor").tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_skilljail"), folder.path().join("skilljail")).unwrap();
+        // By a process of its own: a descriptor of ours that is open for writing would be copied into whatever another test
+        // forks at that moment, and an executable that somebody has open for writing cannot be run (ETXTBSY).
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_skilljail")).arg(folder.path()).status();
+        assert!(copied.unwrap().success());
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/broken_host.py");
         fs::copy(fixture, folder.path().join("broken_host.py")).unwrap();
         Self { folder }
@@ -101,13 +104,16 @@ fn this_host_is_well_however_the_program_is_started() {
     }
     let document = program.assert_well("$DOCTOR");
     assert_eq!(document["version"], 1);
+    if document["host"]["proc"]["sys_read_only"] == false {
+        assert_eq!(status(&document, "nesting_limit"), "ok");
+    }
     assert!(document["host"]["landlock"]["abi"].as_u64().unwrap() >= 2);
     program.assert_well("setpriv --no-new-privs $DOCTOR");
     program.assert_well("trap '' CHLD; exec $DOCTOR");
     program.assert_well("umask 777; cd /; exec $DOCTOR <&- 2>&-");
     program.assert_well(&format!("exec {NESTED} $DOCTOR"));
-    // The fixture itself takes nothing away.
-    program.assert_well("$POORER userns=ENOSYS true; $POORER keyctl=EPERM $DOCTOR");
+    // The fixture by itself takes nothing away that is needed.
+    program.assert_well("$POORER keyctl=EPERM $DOCTOR");
 }
 
 #[test]
@@ -130,9 +136,12 @@ fn an_outer_filter_is_named_at_each_step_that_it_refuses() {
         return;
     }
     for (rule, check) in [
-        ("userns=EPERM", "namespaces"),
-        ("userns=ENOSYS", "namespaces"),
-        ("mount=EPERM", "mounts"),
+        ("clone3=EPERM", "namespaces"),
+        ("clone3=ENOSYS", "namespaces"),
+        ("fsopen=EPERM", "mounts"),
+        ("move_mount=EPERM", "mounts"),
+        ("fsopen=KILL", "mounts"),
+        ("keyctl=EPERM,fsopen=EACCES", "mounts"),
         ("pivot_root=EPERM", "pivot_root"),
         ("pivot_root=KILL", "pivot_root"),
         ("landlock_create_ruleset=ENOSYS", "landlock"),
@@ -245,7 +254,7 @@ fn text_says_the_cause_once_and_the_fix_in_full() {
     if !capable(&program) {
         return;
     }
-    let output = program.run(&format!("$POORER userns=EPERM {} doctor", program.path("skilljail").display()));
+    let output = program.run(&format!("$POORER clone3=EPERM {} doctor", program.path("skilljail").display()));
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert_eq!(text.matches("Cause: ").count(), 1, "{text}");

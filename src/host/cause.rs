@@ -35,7 +35,7 @@ pub enum Cause {
     SetuidStart,
     /// Root without `CAP_SETUID`: it cannot become an ordinary user.
     RootWithoutSetuid,
-    /// Root in a user namespace that maps no other uid.
+    /// Root in a user namespace that does not map the ids to which a run should change.
     NoSpareUid,
     /// This process's own uid has no name in its user namespace.
     UidUnmapped,

@@ -124,7 +124,7 @@ impl Sheet<'_> {
         let is_root = ids.uid == 0;
         let lacks_setuid = is_root && !host.capabilities.has(caps::Capability::CAP_SETUID);
         let setuid = host.at_secure || ids.uid != ids.euid || ids.gid != ids.egid;
-        if setuid || lacks_setuid || (is_root && !host.has_spare_uid()) {
+        if setuid || lacks_setuid || (is_root && !host.has_outer_ids()) {
             return self.missing("start", title, "start", 0);
         }
         let detail = if is_root { "root with CAP_SETUID".to_owned() } else { format!("uid {}", ids.uid) };
@@ -135,24 +135,27 @@ impl Sheet<'_> {
     fn steps(&mut self) {
         const STEPS: [(&str, &str, &[&str], &str); 5] = [
             ("namespaces", "namespaces", &["clone"], "user, mount, net, pid, ipc, uts, cgroup made at once"),
-            ("id_maps", "id maps", &["setgroups", "uid_map", "gid_map"], "written"),
+            ("id_maps", "id maps", &["uid_map", "gid_map", "setgroups", "setresuid"], "written"),
             ("network", "capabilities inside: net", &["net"], "lo set up"),
             ("mounts", "capabilities inside: mount", &["mount"], "a tmpfs mounted"),
             ("pivot_root", "pivot_root", &["pivot_root"], "old root left and unmounted"),
         ];
         for (name, title, steps, found) in STEPS {
-            let tried: Vec<_> = steps
-                .iter()
-                .filter_map(|step| self.attempts.errno(step).map(|errno| (*step, errno)))
-                .collect();
-            match tried.iter().find(|(_, errno)| *errno != 0) {
-                Some((step, errno)) => self.missing(name, title, step, *errno),
-                None if tried.len() == steps.len() => {
-                    self.add(name, title, true, Status::Ok, found.to_owned());
-                }
-                None => self.add(name, title, true, Status::NotTried, "a step before it failed".to_owned()),
+            let tried = |step: &&'static str| self.attempts.errno(step).map(|errno| (*step, errno));
+            let failed = steps.iter().filter_map(tried).find(|(_, errno)| *errno != 0);
+            // The first step is always made, the others as root or as an ordinary user only.
+            match (failed, steps.first().and_then(tried)) {
+                (Some((step, errno)), _) => self.missing(name, title, step, errno),
+                (None, Some(_)) => self.add(name, title, true, Status::Ok, found.to_owned()),
+                // Something that only is good to have ended the child before it came here: a filter that kills.
+                (None, None) if self.cause.is_none() => self.missing(name, title, steps[0], libc::EPERM),
+                (None, None) => self.not_tried(name, title, true),
             }
         }
+    }
+
+    fn not_tried(&mut self, name: &'static str, title: &'static str, needed: bool) {
+        self.add(name, title, needed, Status::NotTried, "a step before it failed".to_owned());
     }
 
     fn landlock(&mut self) {
@@ -189,7 +192,7 @@ impl Sheet<'_> {
         match self.attempts.errno("pidfd_getfd") {
             Some(0) => self.add(taken.0, taken.1, true, Status::Ok, "by pidfd_getfd".to_owned()),
             Some(errno) => self.missing(taken.0, taken.1, "pidfd_getfd", errno),
-            None => self.add(taken.0, taken.1, true, Status::NotTried, "a step before it failed".to_owned()),
+            None => self.not_tried(taken.0, taken.1, true),
         }
     }
 
@@ -243,7 +246,7 @@ impl Sheet<'_> {
             match self.attempts.errno(step) {
                 Some(0) => self.add(name, title, false, Status::Ok, found.to_owned()),
                 Some(_) => self.add(name, title, false, Status::Missing, lacking.to_owned()),
-                None => self.add(name, title, false, Status::NotTried, "a step before it failed".to_owned()),
+                None => self.not_tried(name, title, false),
             }
         }
     }

@@ -36,6 +36,33 @@ pub fn diagnose(step: &str, errno: i32, host: &Host) -> Diagnosis {
     }
 }
 
+/// The same for a layer's failed step, in a run's own words ([`diagnose`] has its own).
+pub fn diagnose_layer(layer: &str, step: &str, errno: i32, host: &Host) -> Diagnosis {
+    Diagnosis { step: step.to_owned(), ..diagnose(class_of(layer, step), errno, host) }
+}
+
+/// Which step of [`diagnose`] a layer's step is.
+fn class_of(layer: &str, step: &str) -> &'static str {
+    let says = |words: &str| step.contains(words);
+    match layer {
+        "idmap" if says("uid_map") || says("getuid") => "uid_map",
+        "idmap" if says("gid_map") => "gid_map",
+        "idmap" if says("/setgroups") => "setgroups",
+        "idmap" if says("setgroups") || says("setres") => "setresuid",
+        "mounts" if says("pivot_root") => "pivot_root",
+        "mounts" if says("mount") || says("fsopen") || says("fsconfig") || says("open_tree") => "mount",
+        "net" => "net",
+        "landlock" => "landlock",
+        "seccomp" if says("listener") || says("pidfd_getfd") => "pidfd_getfd",
+        "seccomp" => "seccomp",
+        "cgroup" => "cgroup",
+        _ if says("clone3 (init)") => "fork",
+        _ if says("clone3") => "clone",
+        _ if says("started set-user-ID") => "start",
+        _ => "other",
+    }
+}
+
 fn refused(errno: Errno) -> bool {
     matches!(errno, Errno::EPERM | Errno::EACCES)
 }
@@ -79,7 +106,7 @@ fn start(host: &Host) -> Cause {
         Cause::SetuidStart
     } else if host.ids.uid == 0 && !host.capabilities.has(CAP_SETUID) {
         Cause::RootWithoutSetuid
-    } else if host.ids.uid == 0 && !host.has_spare_uid() {
+    } else if host.ids.uid == 0 && !host.has_outer_ids() {
         Cause::NoSpareUid
     } else {
         Cause::Unknown
@@ -121,7 +148,7 @@ fn id_map(step: &str, errno: Errno, host: &Host) -> Cause {
         _ if !refused(errno) => Cause::Unknown,
         _ if host.ids.uid == 0 && !host.capabilities.has(CAP_SETUID) => Cause::RootWithoutSetuid,
         _ if restricted_by_apparmor(host) => Cause::ApparmorUserns,
-        _ if host.ids.uid == 0 && !host.has_spare_uid() => Cause::NoSpareUid,
+        _ if host.ids.uid == 0 && !host.has_outer_ids() => Cause::NoSpareUid,
         _ => refuser(host),
     }
 }
@@ -292,6 +319,58 @@ mod tests {
             assert_eq!(found.cause, cause, "{step} {errno}: {found}");
             assert!(!found.what.is_empty() && !found.fixes.is_empty(), "{step} {errno}");
             assert!(errno == 0 || found.evidence[0].starts_with(step), "{step}: {:?}", found.evidence);
+        }
+    }
+
+    #[test]
+    fn a_runs_own_words_lead_to_the_same_cause() {
+        let one = IdRange { inside: 0, outside: 1001, count: 1 };
+        let root = made_up(|host| {
+            (host.ids.uid, host.ids.euid, host.uid_map) = (0, 0, vec![one]);
+            host.capabilities.effective = host.capabilities.bounding;
+        });
+        for (layer, step, errno, host, cause) in [
+            (
+                "supervisor",
+                "clone3",
+                libc::ENOSPC,
+                made_up(|h| h.max_user_namespaces = Some(0)),
+                Cause::UsernsLimit,
+            ),
+            ("supervisor", "clone3", libc::ENOSYS, docker(), Cause::OuterSeccomp),
+            ("init", "clone3 (init)", libc::EAGAIN, docker(), Cause::ProcessLimit),
+            ("idmap", "write /proc/PID/uid_map", libc::EPERM, ubuntu(), Cause::ApparmorUserns),
+            ("idmap", "write /proc/PID/uid_map", libc::EPERM, root, Cause::NoSpareUid),
+            ("idmap", "write /proc/PID/setgroups", libc::ENOENT, Host::capable(), Cause::ProcMissing),
+            ("mounts", "fsopen(tmpfs)", libc::EPERM, docker(), Cause::OuterSeccomp),
+            ("mounts", "move_mount(root)", libc::EACCES, ubuntu(), Cause::ApparmorUserns),
+            ("mounts", "pivot_root", libc::EINVAL, Host::capable(), Cause::RootNotPivotable),
+            ("mounts", "symlink", libc::ENOSPC, Host::capable(), Cause::Unknown),
+            (
+                "landlock",
+                "landlock_create_ruleset",
+                libc::EOPNOTSUPP,
+                Host::capable(),
+                Cause::LandlockNotInLsm,
+            ),
+            (
+                "seccomp",
+                "seccomp(SECCOMP_SET_MODE_FILTER)",
+                libc::EBUSY,
+                Host::capable(),
+                Cause::ListenerTaken,
+            ),
+            ("cgroup", "mkdir the leaf", libc::EACCES, delegated(|_| ()), Cause::CgroupNotDelegated),
+            (
+                "supervisor",
+                "started set-user-ID: refused",
+                0,
+                made_up(|h| h.at_secure = true),
+                Cause::SetuidStart,
+            ),
+        ] {
+            let found = super::diagnose_layer(layer, step, errno, &host);
+            assert_eq!((found.cause, found.step.as_str()), (cause, step), "{layer}: {found}");
         }
     }
 

@@ -245,16 +245,14 @@ fn root_without_setuid() -> Vec<Fix> {
 
 fn no_spare_uid() -> Vec<Fix> {
     vec![
-        fix(
-            Place::Debian,
-            "start it as an ordinary user; or map a range: unshare --map-auto --map-root-user (needs /etc/subuid)",
-        ),
+        fix(Place::Debian, "start it as an ordinary user"),
         fix(Place::Docker, "docker run --user 1000:1000 …"),
-        fix(
-            Place::Podman,
-            "podman run --userns=keep-id …, or give the user a range in /etc/subuid and /etc/subgid",
-        ),
+        fix(Place::Podman, "podman run --userns=keep-id …"),
         fix(Place::Kubernetes, "securityContext: {runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true}"),
+        fix(
+            Place::Any,
+            "or set outer_ids in a policy file to a range that /proc/self/uid_map and gid_map hold here",
+        ),
     ]
 }
 

@@ -4,15 +4,18 @@
 //! does what needs them. Each child reports step by step, has five seconds, and leaves nothing: all that it makes
 //! belongs to namespaces that die with it.
 
-use crate::sys;
+use crate::sys::clone3::{Cloned, clone3};
+use crate::sys::exit_group::exit_now;
+use crate::sys::{self, cred, mount, prctl};
 use nix::errno::Errno;
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::{Pid, chdir, mkdir, pipe2, pivot_root, read, write};
+use nix::unistd::{Pid, close, fchdir, pipe2, read, write};
+use std::ffi::CStr;
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -28,15 +31,22 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
+/// uid and gid inside.
+const INNER_ID: u32 = 1000;
+
+/// Where a new root is put for a moment: in a mount namespace of one's own, so nobody else sees it.
+const PLACE: &CStr = c"/proc";
+
 /// The steps that a child can report, by their place in this list; in the order in which they are tried.
-const STEPS: [&str; 13] = [
+const STEPS: [&str; 14] = [
     "clone",
     "setgroups",
     "uid_map",
     "gid_map",
+    "setresuid",
     "net",
-    "mount",
     "max_user_namespaces",
+    "mount",
     "mount_proc",
     "pivot_root",
     "keyctl",
@@ -60,12 +70,13 @@ pub struct Tried {
 /// User and other namespaces, id maps, lo, mounts, pivot; also what a run would like but does not need: the limit on nested
 /// namespaces, a keyring of its own, a `/proc`. The list ends at the first needed step that failed.
 pub fn namespaces() -> Vec<Tried> {
-    let mut child = match Child::start(NAMESPACES, namespace_steps) {
+    let is_root = nix::unistd::geteuid().is_root();
+    let mut child = match Child::start(NAMESPACES, None, |report| namespace_steps(report, is_root)) {
         Ok(child) => child,
         Err(error) => return vec![tried("clone", errno_of(&error))],
     };
     let mut all = vec![tried("clone", 0)];
-    for (step, text) in id_maps() {
+    for (step, text) in id_maps(is_root) {
         let errno = child.write_proc(step, &text).map_or_else(|error| errno_of(&error), |()| 0);
         all.push(tried(step, errno));
         if errno != 0 {
@@ -73,55 +84,79 @@ pub fn namespaces() -> Vec<Tried> {
         }
     }
     child.go();
-    all.extend(child.reports("net"));
+    all.extend(child.reports(if is_root { "setresuid" } else { "net" }));
     all
 }
 
-fn id_maps() -> [(&'static str, String); 3] {
+/// As a run writes them: root maps an id of the policy's range and not its own, and may then drop its groups.
+fn id_maps(is_root: bool) -> Vec<(&'static str, String)> {
+    if is_root {
+        let line = || format!("{INNER_ID} {} 1", super::OUTER_IDS.0);
+        return vec![("uid_map", line()), ("gid_map", line())];
+    }
     let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
-    [
+    vec![
         ("setgroups", "deny".to_owned()),
-        ("uid_map", format!("1000 {uid} 1")),
-        ("gid_map", format!("1000 {gid} 1")),
+        ("uid_map", format!("{INNER_ID} {uid} 1")),
+        ("gid_map", format!("{INNER_ID} {gid} 1")),
     ]
 }
 
 /// In the child: no allocation, raw calls only. Needed steps first, in the order of a run.
-fn namespace_steps(report: &Reporter<'_>) {
-    let none: Option<&str> = None;
-    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
-    let place = if Path::new("/tmp").exists() { "/tmp" } else { "/dev" };
-    let needed = report.raw("net", sys::netdevice::loopback_up())
-        && report.nix("mount", mount(none, "/", none, private, none))
-        && report.nix(
-            "mount",
-            mount(Some("tmpfs"), place, Some("tmpfs"), MsFlags::MS_NOSUID, Some("size=64k,mode=755")),
-        );
-    if !needed {
+fn namespace_steps(report: &Reporter<'_>, is_root: bool) {
+    if is_root && !report.raw("setresuid", leave_root()) {
+        return;
+    }
+    if !report.raw("net", sys::netdevice::loopback_up()) {
         return;
     }
     report.nix("max_user_namespaces", forbid_nesting());
-    let mounted = chdir(place)
-        .and_then(|()| mkdir("p", nix::sys::stat::Mode::S_IRWXU))
-        .and_then(|()| mount(Some("proc"), "p", Some("proc"), MsFlags::MS_NOSUID, none));
-    report.nix("mount_proc", mounted);
-    let pivoted =
-        chdir(place).and_then(|()| pivot_root(".", ".")).and_then(|()| umount2(".", MntFlags::MNT_DETACH));
-    report.nix("pivot_root", pivoted);
+    let root = match new_root() {
+        Ok(root) => root,
+        Err(error) => {
+            report.raw("mount", Err(error));
+            return;
+        }
+    };
+    report.raw("mount", Ok(()));
+    // The kernel asks here whether a fresh /proc would show what the one outside hides.
+    report.raw("mount_proc", detached(c"proc").map(drop));
+    let pivoted = fchdir(&root).map_err(io::Error::from).and_then(|()| mount::pivot_root_here());
+    report.raw("pivot_root", pivoted);
     report.raw("keyctl", sys::keyctl::join_anonymous_session());
 }
 
+fn new_root() -> io::Result<OwnedFd> {
+    mount::make_all_private()?;
+    let root = detached(c"tmpfs")?;
+    mount::move_mount(root.as_fd(), libc::AT_FDCWD, PLACE)?;
+    Ok(root)
+}
+
+/// The change of credentials that a run makes when root started it.
+fn leave_root() -> io::Result<()> {
+    cred::setgroups_none()?;
+    cred::setresgid(INNER_ID)?;
+    cred::setresuid(INNER_ID)
+}
+
+/// A mount that is nowhere yet.
+fn detached(kind: &CStr) -> io::Result<OwnedFd> {
+    let fs = mount::fsopen(kind)?;
+    mount::fsconfig_create(fs.as_fd())?;
+    mount::fsmount(fs.as_fd(), 0)
+}
+
 fn forbid_nesting() -> nix::Result<()> {
-    let flags = nix::fcntl::OFlag::O_WRONLY | nix::fcntl::OFlag::O_CLOEXEC;
+    let flags = OFlag::O_WRONLY | OFlag::O_CLOEXEC;
     let limit = nix::fcntl::open("/proc/sys/user/max_user_namespaces", flags, nix::sys::stat::Mode::empty())?;
     write(limit, b"0").map(|_| ())
 }
 
 /// `no_new_privs` and a Landlock ruleset.
 pub fn landlock() -> Vec<Tried> {
-    let child = Child::start(0, |report| {
-        let restricted =
-            sys::prctl_read::set_no_new_privs().and_then(|()| sys::landlock_abi::restrict_execute());
+    let child = Child::start(0, None, |report| {
+        let restricted = prctl::set_no_new_privs().and_then(|()| sys::landlock_abi::restrict_execute());
         report.raw("landlock", restricted);
     });
     let mut child = match child {
@@ -136,20 +171,19 @@ pub fn landlock() -> Vec<Tried> {
 /// namespace of its own as in a run, which decides whether Yama lets the parent in.
 pub fn listener(in_userns: bool) -> Vec<Tried> {
     let flags = if in_userns { libc::CLONE_NEWUSER } else { 0 };
-    let mut child = match Child::start(flags, listen) {
+    let mut child = match Child::start(flags, None, listen) {
         Ok(child) => child,
         Err(error) => return vec![tried("fork", errno_of(&error))],
     };
     child.go();
     let Some(number) = child.number() else { return child.reports("seccomp") };
-    let taken = sys::pidfd_getfd::open(child.pid.as_raw())
-        .and_then(|process| sys::pidfd_getfd::copy(process.as_fd(), number));
+    let taken = sys::pidfd::getfd(child.pidfd.as_fd(), number);
     vec![tried("seccomp", 0), tried("pidfd_getfd", taken.map_or_else(|error| errno_of(&error), |_| 0))]
 }
 
 /// In the child: the listener's number, or why there is none.
 fn listen(report: &Reporter<'_>) {
-    match sys::prctl_read::set_no_new_privs().and_then(|()| sys::seccomp_probe::listen_to_nothing()) {
+    match prctl::set_no_new_privs().and_then(|()| sys::seccomp_probe::listen_to_nothing()) {
         Ok(number) => {
             report.number(number);
             // The parent takes the listener while this process lives, and then ends it.
@@ -181,11 +215,8 @@ fn use_leaf(leaf: &Path) -> io::Result<()> {
     for (file, text) in [("memory.max", "max"), ("pids.max", "max")] {
         fs::OpenOptions::new().write(true).open(leaf.join(file))?.write_all(text.as_bytes())?;
     }
-    let child = Child::start(0, |_| ())?;
-    fs::OpenOptions::new()
-        .write(true)
-        .open(leaf.join("cgroup.procs"))?
-        .write_all(child.pid.to_string().as_bytes())
+    let group = fs::File::open(leaf)?;
+    Child::start(0, Some(group.as_fd()), |_| ()).map(drop)
 }
 
 fn tried(step: &'static str, errno: i32) -> Tried {
@@ -235,6 +266,7 @@ impl Reporter<'_> {
 /// A forked child, killed and reaped when dropped.
 struct Child {
     pid: Pid,
+    pidfd: OwnedFd,
     reports: OwnedFd,
     go: OwnedFd,
     deadline: Instant,
@@ -243,23 +275,28 @@ struct Child {
 }
 
 impl Child {
-    /// Forks; the child waits for [`Child::go`] before it does its work.
-    fn start(flags: libc::c_int, work: impl FnOnce(&Reporter<'_>)) -> io::Result<Self> {
-        let (reports, reports_child) = pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-        let (go_child, go) = pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-        let (go_number, reports_number) = (&go, &reports);
-        let pid = sys::fork::into_namespaces(flags, || {
-            // Without its copies of the parent's ends closed, the child would never see its parent's death.
-            for fd in [go_number, reports_number] {
-                let _ = nix::unistd::close(std::os::fd::AsRawFd::as_raw_fd(fd));
+    /// Forks, as a run does; the child waits for [`Child::go`] before it does its work.
+    fn start(
+        namespaces: libc::c_int,
+        cgroup: Option<BorrowedFd<'_>>,
+        work: impl FnOnce(&Reporter<'_>),
+    ) -> io::Result<Self> {
+        let (reports, reports_child) = pipe2(OFlag::O_CLOEXEC)?;
+        let (go_child, go) = pipe2(OFlag::O_CLOEXEC)?;
+        let (pid, pidfd) = match clone3(u64::from(namespaces.unsigned_abs()), cgroup)? {
+            Cloned::Parent { pid, pidfd } => (Pid::from_raw(pid), pidfd),
+            Cloned::Child => {
+                // Without its copies of the parent's ends closed, the child would never see its parent's death.
+                let _ = (close(go.as_raw_fd()), close(reports.as_raw_fd()));
+                let reporter = Reporter { reports: reports_child.as_fd(), go: go_child.as_fd() };
+                if reporter.wait() {
+                    work(&reporter);
+                }
+                exit_now(0)
             }
-            let reporter = Reporter { reports: reports_child.as_fd(), go: go_child.as_fd() };
-            if reporter.wait() {
-                work(&reporter);
-            }
-        })?;
+        };
         let deadline = Instant::now() + PATIENCE;
-        Ok(Self { pid: Pid::from_raw(pid), reports, go, deadline, pending: None, reaped: false })
+        Ok(Self { pid, pidfd, reports, go, deadline, pending: None, reaped: false })
     }
 
     fn go(&self) {

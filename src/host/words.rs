@@ -42,7 +42,9 @@ pub(super) fn what(cause: Cause, step: &str, errno: i32, host: &Host) -> String 
             "it was started setuid, setgid or with file capabilities, and refuses to work so"
         }
         Cause::RootWithoutSetuid => "root without CAP_SETUID cannot change to an ordinary user",
-        Cause::NoSpareUid => "root in a user namespace that maps no other uid cannot change to one",
+        Cause::NoSpareUid => {
+            "root in a user namespace that does not map the policy's outer_ids cannot change to one of them"
+        }
         Cause::UidUnmapped => "this process's own uid is not mapped in its user namespace",
         Cause::KernelTooOld => {
             return format!("kernel {} does not have {}", host.kernel.release, since(step));

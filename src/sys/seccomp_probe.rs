@@ -2,7 +2,6 @@
 
 use std::io;
 
-const GET_ACTION_AVAIL: libc::c_ulong = 2;
 const GET_NOTIF_SIZES: libc::c_ulong = 3;
 const SET_MODE_FILTER: libc::c_ulong = 1;
 const NEW_LISTENER: libc::c_ulong = 1 << 3;
@@ -11,13 +10,6 @@ const NEW_LISTENER: libc::c_ulong = 1 << 3;
 pub const USER_NOTIF: u32 = 0x7fc0_0000;
 /// `SECCOMP_RET_ERRNO`.
 pub const ERRNO: u32 = 0x0005_0000;
-
-/// Whether filters may use an action.
-pub fn action_available(action: u32) -> bool {
-    let none: libc::c_ulong = 0;
-    // SAFETY: the kernel reads the four bytes of `action`, which outlives the call.
-    unsafe { libc::syscall(libc::SYS_seccomp, GET_ACTION_AVAIL, none, &raw const action) == 0 }
-}
 
 /// The kernel's sizes of a notification, of its response and of the syscall's data, in bytes.
 ///
