@@ -124,7 +124,7 @@ fn error(outcome: &Outcome, status: Status) -> Option<Error> {
 
 /// The cause in the words of `doctor`, by the facts of this host.
 fn setup_error(layer: &str, step: &str, errno: i32) -> Error {
-    let diagnosis = host::diagnose(doctor_step(layer, step), errno, &Host::probe(None));
+    let diagnosis = host::diagnose_layer(layer, step, errno, &Host::probe(None));
     Error {
         id: diagnosis.id(),
         layer: Some(layer.to_owned()),
@@ -132,24 +132,6 @@ fn setup_error(layer: &str, step: &str, errno: i32) -> Error {
         errno: Some(errno),
         cause: format!("{layer}: {step}: {}: {diagnosis}", std::io::Error::from_raw_os_error(errno)),
         hint: Some(diagnosis.hint()),
-    }
-}
-
-/// The word that `doctor` has for a step of ours.
-fn doctor_step<'a>(layer: &str, step: &'a str) -> &'a str {
-    match layer {
-        "mounts" if step.starts_with("pivot_root") => "pivot_root",
-        "mounts" | "landlock" | "seccomp" | "cgroup" | "net" => match layer {
-            "mounts" => "mount",
-            "landlock" => "landlock",
-            "seccomp" => "seccomp",
-            "cgroup" => "cgroup",
-            _ => step,
-        },
-        _ if step.starts_with("clone3") => "clone",
-        _ if step.starts_with("pidfd_getfd") => "pidfd_getfd",
-        _ if step.starts_with("started set-user-ID") => "start",
-        _ => step.strip_prefix("write /proc/PID/").unwrap_or(step),
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Jail {
     stderr: Stream,
     listener: Option<(NotifSizes, OwnedFd)>,
     payload: Option<OwnedFd>,
+    // What the payload said: its filter is in force, and the number of its listener.
+    sealed: Option<Option<i32>>,
     workdir: Option<OwnedFd>,
     facts: Option<Facts>,
     denials: Denials,
@@ -88,6 +90,7 @@ impl Jail {
             stderr: Stream::tail(ours.stderr, bounds.stderr, bounds.stderr_kept),
             listener: None,
             payload: None,
+            sealed: None,
             workdir: None,
             facts: None,
             denials: Denials::new(bounds.denials_kept, bounds.denials),
@@ -258,8 +261,12 @@ impl Jail {
                 self.workdir = Some(workdir);
                 self.facts = Some(facts);
                 self.hand_over_secrets(secrets)?;
+                self.start_when_ready();
             }
-            Message::Sealed(number) => self.on_sealed(number),
+            Message::Sealed(number) => {
+                self.sealed = Some(number);
+                self.start_when_ready();
+            }
         }
         Ok(true)
     }
@@ -278,13 +285,12 @@ impl Jail {
         Ok(())
     }
 
-    fn on_sealed(&mut self, number: Option<i32>) {
+    /// Starts the run when both processes have spoken: init, that the payload exists, and the payload, that its filter is
+    /// in force. They share the channel and run at the same time, so either may be first.
+    fn start_when_ready(&mut self) {
+        let (Some(payload), Some(number)) = (&self.payload, self.sealed) else { return };
         if let Some(number) = number {
-            let taken = self
-                .payload
-                .as_ref()
-                .ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))
-                .and_then(|payload| pidfd::getfd(payload.as_fd(), number))
+            let taken = pidfd::getfd(payload.as_fd(), number)
                 .and_then(|listener| Ok((NotifSizes::probe()?, listener)));
             match taken {
                 Ok(listener) => self.listener = Some(listener),
