@@ -231,7 +231,14 @@ impl Region {
         let mut edges = vec![witness];
         for (index, word) in &self.words {
             let ends = word.ranges.iter().flat_map(|(low, high)| {
-                [*low, *high, low.wrapping_sub(1), low.wrapping_add(1), high.wrapping_sub(1), high.wrapping_add(1)]
+                [
+                    *low,
+                    *high,
+                    low.wrapping_sub(1),
+                    low.wrapping_add(1),
+                    high.wrapping_sub(1),
+                    high.wrapping_add(1),
+                ]
             });
             let least = witness.words.get(usize::from(*index)).copied().unwrap_or(0);
             let bits = word.literals.iter().flat_map(|literal| {

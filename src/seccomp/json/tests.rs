@@ -50,7 +50,9 @@ fn a_good_filter_is_read_with_its_places() {
 fn every_shipped_call_is_known_on_some_architecture() {
     let table = Table::parse(super::super::syscalls::SOURCE).expect("compiled in");
     assert!(table.calls().len() > 380);
-    assert!(table.calls().iter().all(|c| super::super::filter::Arch::ALL.iter().any(|a| c.number(*a).is_some())));
+    assert!(
+        table.calls().iter().all(|c| super::super::filter::Arch::ALL.iter().any(|a| c.number(*a).is_some()))
+    );
 }
 
 #[test]
@@ -129,7 +131,11 @@ fn actions_are_a_closed_list() {
     says("\"action\": \"allow\"", "\"action\": \"allow\", \"errno\": \"EPERM\"", &["does not go with"]);
     says("\"errno\": \"ENOSYS\", ", "", &["needs an `errno`"]);
     says("\"action\": \"errno\", \"errno\": \"ENOSYS\"", "\"action\": \"allow\"", &["cannot be allowed"]);
-    says("\"action\": \"notify\", \"reason\": \"other", "\"action\": \"allow\", \"reason\": \"other", &["/mismatch"]);
+    says(
+        "\"action\": \"notify\", \"reason\": \"other",
+        "\"action\": \"allow\", \"reason\": \"other",
+        &["/mismatch"],
+    );
 }
 
 #[test]
@@ -141,7 +147,11 @@ fn the_shape_is_closed() {
     says("[\"ptrace\"]", "[7]", &["the name of a system call"]);
     says("\"ne\": \"SIGSYS\"", "\"ne\": 1.5", &["an integer"]);
     says("\"version\": 1,", "", &["missing field `version`"]);
-    says("\"default\": { \"action\": \"errno\", \"errno\": \"ENOSYS\", \"reason\": \"newer than the list\" },", "", &["`default` and `mismatch` are required"]);
+    says(
+        "\"default\": { \"action\": \"errno\", \"errno\": \"ENOSYS\", \"reason\": \"newer than the list\" },",
+        "",
+        &["`default` and `mismatch` are required"],
+    );
     let long = format!("{}{GOOD}", " ".repeat(MAX_BYTES));
     assert!(read(&long).expect_err("accepted").to_string().contains("bytes are more than"));
 }
@@ -183,7 +193,9 @@ fn numbers_are_names_sums_and_complements() {
     assert_eq!(value("0x10 | 1"), Some(0x11));
     assert_eq!(value("~(1|2)"), Some(0xffff_fffc));
     assert_eq!(values::expression(Width::W64, "~1").ok(), Some(!1));
-    for wrong in ["", "|", "1|", "0x", "-1", "1 2", "~~1", "0x1_0", "prot_read", "+1", "0x+1", "~1|2", "~(1", "~1)"] {
+    for wrong in
+        ["", "|", "1|", "0x", "-1", "1 2", "~~1", "0x1_0", "prot_read", "+1", "0x+1", "~1|2", "~(1", "~1)"]
+    {
         assert_eq!(value(wrong), None, "{wrong:?}");
     }
 }

@@ -135,7 +135,8 @@ fn joined(width: Width, text: &str) -> Result<u64, Wrong> {
 fn term(word: &str) -> Result<u64, Wrong> {
     let (digits, radix) = word.strip_prefix("0x").map_or((word, 10), |hex| (hex, 16));
     // from_str_radix would take a sign.
-    let number = digits.chars().all(|c| c.is_ascii_alphanumeric()).then(|| u64::from_str_radix(digits, radix).ok());
+    let number =
+        digits.chars().all(|c| c.is_ascii_alphanumeric()).then(|| u64::from_str_radix(digits, radix).ok());
     number.flatten().or_else(|| constants::value(word)).ok_or_else(|| {
         (
             format!("{word:?} is neither a number nor a constant that is known here"),
