@@ -222,7 +222,7 @@ pub struct Report {
     pub status: Status,
     /// The script's exit code, when it exited.
     pub exit_code: Option<u8>,
-    /// The signal, when one ended it.
+    /// The signal, when one ended it; of a cancelled run the one that the supervisor got.
     pub signal: Option<i32>,
     /// What went wrong, when something did.
     pub error: Option<Error>,

@@ -1,10 +1,16 @@
 //! The words `FILE|fd:N`: a path, or a descriptor that the caller left open.
 
 use crate::sys::fcntl::duplicate;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a caller may take to hand over a file that it named.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The file behind the words cannot be opened, read or written: the caller's fault.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +23,7 @@ pub enum TargetError {
         /// Its value.
         word: String,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// It holds more than it may.
     #[error("{option} {word}: more than {max} bytes")]
@@ -36,7 +42,7 @@ fn open(option: &'static str, word: &str, options: &OpenOptions) -> Result<File,
     match word.strip_prefix("fd:") {
         Some(number) => {
             let number: i32 = number.parse().ok().filter(|number| *number >= 0).ok_or_else(|| {
-                fail(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not the number of a descriptor"))
+                fail(io::Error::new(io::ErrorKind::InvalidInput, "not the number of a descriptor"))
             })?;
             duplicate(number).map(File::from).map_err(|errno| fail(errno.into()))
         }
@@ -61,8 +67,8 @@ pub fn append(option: &'static str, word: &str) -> Result<File, TargetError> {
 /// See [`TargetError`].
 pub fn create(option: &'static str, word: &str) -> Result<File, TargetError> {
     if matches!(word, "fd:0" | "fd:1" | "fd:2") {
-        let source = std::io::Error::new(
-            std::io::ErrorKind::InvalidInput,
+        let source = io::Error::new(
+            io::ErrorKind::InvalidInput,
             "that is a standard stream\nhint: open another, such as `--report fd:3 3>result.json`",
         );
         return Err(TargetError::Open { option, word: word.to_owned(), source });
@@ -76,19 +82,91 @@ pub fn create(option: &'static str, word: &str) -> Result<File, TargetError> {
 ///
 /// See [`TargetError`].
 pub fn read(option: &'static str, word: &str, max: u64) -> Result<Vec<u8>, TargetError> {
-    let file = open(option, word, OpenOptions::new().read(true))?;
-    let mut bytes = Vec::new();
-    let result = file.take(max.saturating_add(1)).read_to_end(&mut bytes);
-    result.map_err(|source| TargetError::Open { option, word: word.to_owned(), source })?;
+    let file = open(option, word, OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK))?;
+    let bytes = read_all(&file, max.saturating_add(1), PATIENCE).map_err(|source| TargetError::Open {
+        option,
+        word: word.to_owned(),
+        source,
+    })?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= max) {
         return Ok(bytes);
     }
     Err(TargetError::TooLong { option, word: word.to_owned(), max })
 }
 
+/// Opens a file for [`read_all`]; a fifo that nobody writes to does not hold it up.
+///
+/// # Errors
+///
+/// As open(2).
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+/// Reads to the end of file, but at most `most` bytes, and for no longer than `patience`: a caller that keeps its end
+/// of a pipe open must not keep us waiting for ever.
+///
+/// # Errors
+///
+/// As read(2); `TimedOut` when the end did not come.
+pub fn read_all(source: impl AsFd, most: u64, patience: Duration) -> io::Result<Vec<u8>> {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let deadline = Instant::now() + patience;
+    let mut bytes = Vec::new();
+    let mut chunk = vec![0u8; 64 << 10];
+    while bytes.len() < most {
+        let left = deadline.saturating_duration_since(Instant::now()).as_millis().saturating_add(1);
+        let left = i32::try_from(left).ok().and_then(|left| PollTimeout::try_from(left).ok());
+        let mut fds = [PollFd::new(source.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut fds, left.unwrap_or(PollTimeout::MAX)) {
+            Ok(0) => {
+                let why = format!("its end did not come within {} ms", patience.as_millis());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+            Ok(_) => {}
+            Err(nix::Error::EINTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        }
+        let room = chunk.len().min(most - bytes.len());
+        match nix::unistd::read(&source, chunk.get_mut(..room).unwrap_or_default()) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+            Err(nix::Error::EINTR | nix::Error::EAGAIN) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reading_ends_by_end_by_size_and_by_patience() {
+        let pipe = |bytes: &[u8]| {
+            let (read, write) = nix::unistd::pipe().unwrap();
+            let mut write = File::from(write);
+            write.write_all(bytes).unwrap();
+            (read, write)
+        };
+        let short = Duration::from_millis(20);
+        let (read, write) = pipe(b"abc");
+        let error = read_all(&read, 10, short).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
+        drop(write);
+        let (read, write) = pipe(b"abc");
+        assert_eq!(read_all(&read, 2, short).unwrap(), b"ab");
+        drop(write);
+        assert_eq!(read_all(&read, 10, short).unwrap(), b"c");
+        assert_eq!(read_all(File::open("/dev/zero").unwrap(), 100_000, PATIENCE).unwrap().len(), 100_000);
+        assert!(read_all(File::open("/").unwrap(), 10, short).is_err(), "a directory");
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let error = read_all(open_to_read(&fifo).unwrap(), 10, short).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "a fifo without a writer: {error}");
+    }
     use std::io::Write as _;
     use std::os::fd::AsRawFd as _;
 

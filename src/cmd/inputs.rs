@@ -1,9 +1,10 @@
 //! The input of `run` and the files of `--in`, read whole and bounded before anything is cloned.
 
 use crate::policy::Limits;
-use std::fs::File;
-use std::io::{self, Read};
+use crate::target::{PATIENCE, open_to_read, read_all};
+use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 /// A manifest is at most this large.
 pub const MAX_MANIFEST_BYTES: u64 = 64 << 20;
@@ -16,6 +17,14 @@ pub enum InputsError {
     /// The input cannot be read.
     #[error("{what}: {source}")]
     Read {
+        /// What.
+        what: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The input never ends.
+    #[error("{what}: {source}\nhint: close it after the JSON, or name a file with --input")]
+    NoEnd {
         /// What.
         what: String,
         /// Why.
@@ -68,24 +77,27 @@ pub struct InputFile {
     pub bytes: Vec<u8>,
 }
 
-/// The caller's JSON, from `--input` or stdin. One byte more than may be is read, so that the check can refuse it.
-pub fn read_input(file: Option<&Path>, most: u64) -> Result<Vec<u8>, InputsError> {
-    let mut bytes = Vec::new();
+/// The caller's JSON, from `--input` or stdin, for which the caller may take as long as the script may. One byte more
+/// than may be is read, so that the check can refuse it.
+pub fn read_input(file: Option<&Path>, most: u64, wall: Duration) -> Result<Vec<u8>, InputsError> {
     let read = match file {
-        Some(path) => File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)),
-        None => io::stdin().lock().take(most + 1).read_to_end(&mut bytes),
+        Some(path) => open_to_read(path).and_then(|file| read_all(file, most + 1, wall)),
+        None => read_all(io::stdin(), most + 1, wall),
     };
-    let what = || file.map_or("stdin".to_owned(), |path| format!("--input {}", path.display()));
-    read.map_err(|source| InputsError::Read { what: what(), source })?;
-    Ok(bytes)
+    read.map_err(|source| {
+        let what = file.map_or("stdin".to_owned(), |path| format!("--input {}", path.display()));
+        if source.kind() == io::ErrorKind::TimedOut {
+            return InputsError::NoEnd { what, source };
+        }
+        InputsError::Read { what, source }
+    })
 }
 
 /// A whole file of at most `most` bytes.
 pub fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, InputsError> {
     let what = path.display().to_string();
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
+    let bytes = open_to_read(path)
+        .and_then(|file| read_all(file, most + 1, PATIENCE))
         .map_err(|source| InputsError::Read { what: what.clone(), source })?;
     if bytes.len() as u64 > most {
         let source = io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes"));
@@ -115,9 +127,8 @@ pub fn read_files(words: &[String], limits: &Limits) -> Result<Vec<InputFile>, I
         if files.iter().any(|file| file.name == name) {
             return Err(InputsError::Twice { name });
         }
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(left + 1).read_to_end(&mut bytes))
+        let bytes = open_to_read(path.as_ref())
+            .and_then(|file| read_all(file, left + 1, PATIENCE))
             .map_err(|source| InputsError::Read { what: format!("--in {name}: {path}"), source })?;
         left = left
             .checked_sub(bytes.len() as u64)

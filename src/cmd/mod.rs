@@ -18,6 +18,7 @@ pub mod read;
 pub mod result;
 pub mod run;
 pub mod runtime;
+pub mod terminal;
 
 /// Where a command writes: tests hand over buffers, `main` hands over the real streams.
 pub struct Io<'a> {

@@ -1,10 +1,10 @@
 //! How a run is told: streams, the result document, the jail's own message, the exit code.
 
-use super::Io;
+use super::{Io, terminal};
 use crate::exit::Exit;
 use crate::report::{Error, Report, Status, Stream};
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 /// Where the document goes.
 #[derive(Debug, Default)]
@@ -29,8 +29,9 @@ pub fn exit(report: &Report) -> Exit {
         Status::SkillRejected => Exit::SkillRejected,
         Status::PolicyRejected => Exit::PolicyRejected,
         Status::SetupFailed => Exit::SetupFailed,
-        Status::Cancelled if report.signal == Some(libc::SIGTERM) => Exit::Terminated,
-        Status::Cancelled => Exit::Interrupted,
+        Status::Cancelled if report.signal == Some(libc::SIGINT) => Exit::Interrupted,
+        // SIGTERM, and SIGHUP, by which a terminal that goes away asks for the same.
+        Status::Cancelled => Exit::Terminated,
     }
 }
 
@@ -40,6 +41,7 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
     let stdout = if report.status == Status::OutputLimit { &[] } else { stdout };
     report.digests.stdout = Some(crate::digest::sha256(stdout));
     let code = exit(&report);
+    let to_terminal = (std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
     let mut told = Ok(());
     if let Some(file) = &mut to.report {
         let mut document = report.clone();
@@ -52,10 +54,12 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
     if to.json {
         report.stdout = Some(Stream::new(stdout));
         report.stderr = Some(Stream::new(stderr));
-        told = told.and(io.out.write_all(report.to_json().as_bytes())).and(io.out.flush());
+        told = told
+            .and(io.out.write_all(terminal::json(&report.to_json(), to_terminal.0).as_bytes()))
+            .and(io.out.flush());
     } else {
-        told = told.and(io.out.write_all(stdout)).and(io.out.flush());
-        told = told.and(io.err.write_all(stderr));
+        told = told.and(io.out.write_all(&terminal::output(stdout, to_terminal.0))).and(io.out.flush());
+        told = told.and(io.err.write_all(&terminal::output(stderr, to_terminal.1)));
         if let Some(error) = &report.error {
             if stderr.last().is_some_and(|byte| *byte != b'\n') {
                 told = told.and(io.err.write_all(b"\n"));

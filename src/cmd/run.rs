@@ -21,6 +21,7 @@ use crate::supervisor::{self, Job, Outcome, Stdin};
 use crate::target;
 use std::collections::HashMap;
 use std::error::Error;
+use std::time::Duration;
 
 /// The key of a skill's `metadata` that names the shipped requirement set that its scripts import.
 const REQUIREMENTS: &str = "requirements";
@@ -66,7 +67,7 @@ pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
         Ok(settings) => settings,
         Err(error) => return launch::usage(&error, io),
     };
-    let checked = match check(args, policy, &mut known) {
+    let checked = match check(args, policy, settings.wall, &mut known) {
         Ok(checked) => checked,
         Err(refused) => return refuse(&refused, known, audit.as_ref(), to, io),
     };
@@ -87,7 +88,7 @@ fn open_targets(args: &RunArgs) -> Result<(Destination, Option<AuditLog>), targe
     Ok((Destination { report, json: args.json }, audit))
 }
 
-fn check(args: &RunArgs, policy: Policy, known: &mut Report) -> Result<Checked, Refusal> {
+fn check(args: &RunArgs, policy: Policy, wall: Duration, known: &mut Report) -> Result<Checked, Refusal> {
     let limits = policy.limits();
     let skill_refused = |error| refusal(Status::SkillRejected, "skill_rejected")(error);
     let path = skill::find(args.skills.as_deref(), &args.skill).map_err(skill_refused)?;
@@ -102,7 +103,7 @@ fn check(args: &RunArgs, policy: Policy, known: &mut Report) -> Result<Checked, 
     if let Some(manifest) = &args.manifest {
         check_manifest(manifest, &skill, &loaded)?;
     }
-    let bytes = inputs::read_input(args.input.as_deref(), limits.input_bytes.value)
+    let bytes = inputs::read_input(args.input.as_deref(), limits.input_bytes.value, wall)
         .map_err(refusal(Status::InputRejected, "input_unreadable"))?;
     known.digests.input = Some(digest::sha256(&bytes));
     let input = Input::check(script.contract, &bytes, limits.input_bytes.value)

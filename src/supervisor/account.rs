@@ -38,6 +38,9 @@ pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
         report.signal = ended.signal();
     } else if let End::InitDied(signal) = &outcome.end {
         report.signal = *signal;
+    } else if let End::Killed(KillReason::Cancelled(signal)) = &outcome.end {
+        // The one that the supervisor got: the exit code tells them apart.
+        report.signal = Some(*signal);
     }
     report.error = error(outcome, report.status);
     report.layers = layers(outcome, plan);
@@ -68,7 +71,11 @@ fn error(outcome: &Outcome, status: Status) -> Option<Error> {
     };
     match &outcome.end {
         End::SetupFailed { layer, step, errno } => Some(setup_error(layer, step, *errno)),
-        End::SecretsRefused(why) => Some(plain("secrets_refused", why.clone(), None)),
+        End::SecretsRefused(why) => {
+            let (cause, hint) =
+                why.split_once("\nhint: ").map_or((why.as_str(), None), |(c, h)| (c, Some(h)));
+            Some(plain("secrets_refused", cause.to_owned(), hint))
+        }
         End::Killed(reason) => Some(match reason {
             KillReason::Timeout => plain(
                 "timeout",

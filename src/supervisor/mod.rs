@@ -22,6 +22,7 @@ use crate::sys::clone3::{Cloned, clone3};
 use crate::sys::{errno, signal};
 use nix::sched::CloneFlags;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::time::Instant;
 
 /// Every namespace that the jail has of its own.
@@ -46,17 +47,25 @@ fn failed(step: &'static str) -> impl Fn(io::Error) -> ApplyError {
 /// None: a set-up that failed is an [`Outcome`] too, because it has a result document.
 pub fn run(job: Job<'_>) -> Outcome {
     let started = Instant::now();
-    match refuse_elevated().and_then(|()| launch(job, started)) {
+    let outcome = match refuse_elevated().and_then(|()| launch(job, started)) {
         Ok(outcome) => outcome,
         Err(error) => Outcome::setup_failed(error, started),
-    }
+    };
+    // From here on a signal ends us as any program: whoever does not read our output must be able to stop us. There is
+    // nobody to tell if this fails, and nothing in it that could.
+    drop(signal::set_mask(&[]));
+    outcome
 }
 
 fn launch(job: Job<'_>, started: Instant) -> Result<Outcome, ApplyError> {
     let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
     signal::prepare_supervisor().map_err(failed("signal"))?;
-    signal::set_mask(&signals).map_err(failed("sigprocmask"))?;
+    // Blocked with them: what stops a process in the background of a terminal. A stopped supervisor keeps no deadline;
+    // a read from that terminal is an error instead (EIO).
+    signal::set_mask(&[&signals[..], &[libc::SIGTTIN, libc::SIGTTOU]].concat())
+        .map_err(failed("sigprocmask"))?;
     let cancel = signal::signalfd(&signals).map_err(failed("signalfd"))?;
+    let more = cancel.try_clone().map_err(failed("fcntl(F_DUPFD_CLOEXEC)"))?;
 
     let leaf = cgroup::Leaf::for_job(&job)?;
     let (prepared, ours, limits, mut secrets) = prepare::prepare(job)?;
@@ -77,6 +86,8 @@ fn launch(job: Job<'_>, started: Instant) -> Result<Outcome, ApplyError> {
         Err(error) => jail.fail(error),
     }
     let mut outcome = jail.end();
+    // A second ^C of an impatient user is the same wish, not a reason to lose the document.
+    while let Ok(Some(_)) = signal::next(more.as_raw_fd()) {}
     if let Some(leaf) = leaf {
         outcome.cgroup = Some(leaf.finish());
     }

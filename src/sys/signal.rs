@@ -7,15 +7,17 @@ use std::os::fd::{FromRawFd as _, OwnedFd};
 /// Gives every signal its default action and unblocks all: what exec would else hand on from a caller that ignores
 /// SIGCHLD (cron does) or blocks signals.
 pub fn reset_all() -> io::Result<()> {
-    for signal in 1..=64 {
-        if signal == libc::SIGKILL || signal == libc::SIGSTOP || signal == 32 || signal == 33 {
-            // The first two cannot change; the C library keeps 32 and 33 for its threads and never ignores them.
-            continue;
-        }
-        // SAFETY: SIG_DFL is a valid disposition for each of these; no handler of ours is lost that would be needed.
-        if unsafe { libc::signal(signal, libc::SIG_DFL) } == libc::SIG_ERR {
-            return Err(io::Error::last_os_error());
-        }
+    // The kernel's struct: SIG_DFL, no flags, no restorer, empty mask, all of them zero.
+    let default = [0u64; 4];
+    for signal in (1..=64).filter(|signal| !matches!(*signal, libc::SIGKILL | libc::SIGSTOP)) {
+        // The system call itself, because the C library refuses 32 and 33, which it keeps for its threads, and a caller
+        // that ignores every signal has these ignored too.
+        // SAFETY: the kernel reads one struct of at most 32 bytes during the call; no handler of ours is lost that would
+        // be needed.
+        let ret = unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null::<u64>(), 8)
+        };
+        checked(ret)?;
     }
     set_mask(&[])
 }

@@ -7,6 +7,8 @@
     reason = "a test module; what fails in it fails a test"
 )]
 
+pub mod live;
+
 use serde_json::Value;
 use std::fs;
 use std::io::Write as _;
@@ -148,17 +150,26 @@ impl Run {
 
     /// Runs it to the end.
     pub fn go(self) -> Ran {
-        let output = feed(self.command, &self.input);
-        let text = String::from_utf8(output.stdout).expect("the document is UTF-8");
-        let report = serde_json::from_str(&text).unwrap_or_else(|error| {
-            panic!("no document ({error}): {text} {}", String::from_utf8_lossy(&output.stderr))
-        });
-        Ran {
-            report,
-            code: output.status.code().expect("the supervisor exits by itself"),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(&feed(self.command, &self.input))
     }
+
+    /// Starts it with the input handed over, and leaves it running.
+    pub fn start(mut self) -> live::Live {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().expect("the program starts");
+        let _ = child.stdin.take().expect("it was piped").write_all(&self.input);
+        live::Live::new(child)
+    }
+}
+
+/// The default policy in a file of its own, changed.
+pub fn policy(change: impl FnOnce(&mut Value)) -> tempfile::NamedTempFile {
+    let text = fs::read_to_string(checkout().join("policies/default.json")).expect("it is shipped");
+    let mut policy: Value = serde_json::from_str(&text).expect("it is JSON");
+    change(&mut policy);
+    let mut file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file can be made");
+    file.write_all(policy.to_string().as_bytes()).expect("it can be written");
+    file
 }
 
 /// Runs a command with these bytes on its stdin.
@@ -173,6 +184,19 @@ pub fn feed(mut command: Command, input: &[u8]) -> Output {
 }
 
 impl Ran {
+    /// What a program printed that ran with `--json`.
+    pub fn of(output: &Output) -> Self {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let report = serde_json::from_str(&text).unwrap_or_else(|error| {
+            panic!("no document ({error}): {text} {}", String::from_utf8_lossy(&output.stderr))
+        });
+        Ran {
+            report,
+            code: output.status.code().expect("the supervisor exits by itself"),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// The status word.
     pub fn status(&self) -> &str {
         self.report["status"].as_str().expect("a document has a status")
