@@ -327,14 +327,20 @@ impl Reading<'_> {
                 format!("{whose}: parameters have no type; write \"type\": \"object\""),
             );
         }
+        // A property that is broken is there all the same.
+        let declared = |name: &str| {
+            let properties =
+                members.iter().find(|(key, _)| *key == "properties").and_then(|(_, node)| node.members());
+            properties.is_some_and(|members| members.iter().any(|(key, _)| key.name == name))
+        };
         for (name, at) in required {
-            match parameters.iter_mut().find(|parameter: &&mut Parameter| parameter.name == name) {
-                Some(parameter) => parameter.required = true,
-                None => self.find(
-                    &rules::CONTRACT_BOUNDS,
-                    at,
-                    format!("{whose}: `{}` is required but no property", shown(&name)),
-                ),
+            if let Some(parameter) =
+                parameters.iter_mut().find(|parameter: &&mut Parameter| parameter.name == name)
+            {
+                parameter.required = true;
+            } else if !declared(&name) {
+                let what = format!("{whose}: `{}` is required but no property", shown(&name));
+                self.find(&rules::CONTRACT_BOUNDS, at, what);
             }
         }
         parameters
