@@ -41,6 +41,15 @@ TEST_UID ?= 61234
 test-as-user: ## the tests that `make test` built, as an ordinary user (needs root)
 	@.ci/as-user $(TEST_UID) $(TEST_UID)
 
+# Debian's packages: the kernel is only unpacked here, never installed.
+.run/vm/boot:
+	@mkdir -p .run/vm && cd .run/vm && apt-get download -qq \
+	  "$$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[^ ]*\)$$/\1/p' | head -n 1)" && \
+	  dpkg-deb -x linux-image-*.deb . && rm -rf linux-image-*.deb lib usr
+
+test-vm: prerequisites | .run/vm/boot ## cgroup limits and an older kernel, in an emulator (Debian: qemu-system-x86)
+	@$(CARGO) test --locked --features vm --test vm
+
 lint: ## formatting, clippy, rustdoc, dependencies
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --locked --all-targets -- -D warnings

@@ -1,4 +1,22 @@
 //! Runs one script of an AI agent's *skill* in a jail.
+//!
+//! The promise: each layer is required, a layer that cannot be applied means that nothing runs, and the result document says
+//! what held. The [`manual`] explains whom that protects from what.
+//!
+//! ```text
+//! argv + stdin JSON
+//!  -> cli          raw words
+//!  -> policy       parse, validate
+//!  -> skill        beneath one dirfd, bytes verified; contract checked against the input
+//!  -> runtime      the pinned Python
+//!  -> host         facts
+//!  -> Plan::build  pure data: what each layer will do
+//!  -> supervisor   prepare everything, clone
+//!       parent: maps -> go -> listener -> one poll loop
+//!       child : PID 1: fds -> ids -> mounts -> net -> rlimits -> privs -> landlock -> fork, then init
+//!               PID 2: seccomp -> Sealed -> payload::exec
+//!  -> Report       one JSON document -> exit code
+//! ```
 #![warn(clippy::pedantic)]
 #![allow(
     clippy::module_name_repetitions,
@@ -16,6 +34,7 @@ pub mod digest;
 pub mod exit;
 pub mod host;
 pub mod layer;
+pub mod manual;
 pub mod notify;
 pub mod payload;
 pub mod plan;

@@ -1,0 +1,13 @@
+//! The manual: chapters for people who decide whether to trust this program.
+//!
+//! - [`least_capability`]: five questions to every jail, answered for this one, each with its test.
+//! - [`threat_model`]: who attacks, what they have, what is defended, and what is not.
+//! - [`layers`]: each wall, what it stops, what it rests on.
+//! - [`statuses`]: every word a result document may begin with, and on whose testimony.
+//! - [`defaults`]: why each default is what it is.
+
+pub mod defaults;
+pub mod layers;
+pub mod least_capability;
+pub mod statuses;
+pub mod threat_model;
