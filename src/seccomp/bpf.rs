@@ -66,7 +66,7 @@ impl Data {
         words[0] = nr;
         words[1] = arch;
         for (i, arg) in args.iter().enumerate() {
-            words[4 + 2 * i] = *arg as u32;
+            words[4 + 2 * i] = (*arg & 0xffff_ffff) as u32;
             words[5 + 2 * i] = (*arg >> 32) as u32;
         }
         Self { words }
@@ -126,12 +126,11 @@ pub fn check(program: &[SockFilter]) -> Result<(), Malformed> {
         let room = program.len() - 1 - at;
         match ins.code {
             LD if ins.k % 4 != 0 || ins.k as usize >= WORDS * 4 => return Err(Malformed::Load(at)),
-            LD | AND | RET => {}
             JA if ins.k as usize >= room => return Err(Malformed::Jump(at)),
             JEQ | JGT | JGE | JSET if usize::from(ins.jt.max(ins.jf)) >= room => {
                 return Err(Malformed::Jump(at));
             }
-            JA | JEQ | JGT | JGE | JSET => {}
+            LD | AND | RET | JA | JEQ | JGT | JGE | JSET => {}
             code => return Err(Malformed::Operation { at, code }),
         }
     }
@@ -140,8 +139,14 @@ pub fn check(program: &[SockFilter]) -> Result<(), Malformed> {
 
 /// Runs a program on one input, as the kernel does; `None` where the program is not one that [`check`] accepts.
 pub fn run(program: &[SockFilter], data: &Data) -> Option<u32> {
+    follow(program, data, |_| {})
+}
+
+/// As [`run`], and names each instruction that the input comes by.
+pub fn follow(program: &[SockFilter], data: &Data, mut comes_by: impl FnMut(usize)) -> Option<u32> {
     let (mut at, mut a) = (0usize, 0u32);
     loop {
+        comes_by(at);
         let ins = program.get(at)?;
         let jump = |yes: bool| usize::from(if yes { ins.jt } else { ins.jf });
         at += 1 + match ins.code {

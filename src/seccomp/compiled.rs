@@ -15,7 +15,7 @@ struct Baked {
     digests: [&'static str; Arch::ALL.len()],
 }
 
-#[allow(clippy::unreadable_literal, reason = "generated: nobody reads the numbers")]
+#[allow(clippy::unreadable_literal, reason = "written by the build script")]
 mod baked {
     use super::{Baked, SockFilter};
     include!(concat!(env!("OUT_DIR"), "/filters.rs"));

@@ -177,6 +177,7 @@ const VALUES: &[Named] = &[
     ("PR_SET_NAME", 15),
     ("PR_GET_NAME", 16),
     ("PR_SET_SECCOMP", 22),
+    ("PR_CAPBSET_READ", 23),
     ("PR_CAPBSET_DROP", 24),
     ("PR_SET_MM", 35),
     ("PR_SET_NO_NEW_PRIVS", 38),

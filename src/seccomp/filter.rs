@@ -78,7 +78,7 @@ impl Action {
             0x7fff_0000 => Some(Self::Allow),
             0x7fc0_0000 => Some(Self::Notify),
             0x8000_0000 => Some(Self::KillProcess),
-            _ if ret >> 16 == 5 && ret & 0xffff <= 4095 => Some(Self::Errno(ret as u16)),
+            _ if ret >> 16 == 5 && ret & 0xffff <= 4095 => Some(Self::Errno((ret & 0xffff) as u16)),
             _ => None,
         }
     }

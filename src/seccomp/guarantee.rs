@@ -131,7 +131,7 @@ fn condition(call: &Syscall, text: &str) -> Result<Condition, Wrong> {
     let number = |text: &str| expression(arg.width, text);
     let full = arg.width.mask();
     let value = value.trim();
-    let test = match sign {
+    let comparison = match sign {
         "!=" => Test::Ne(number(value)?),
         "<" => Test::Lt(number(value)?),
         "<=" => Test::Le(number(value)?),
@@ -152,7 +152,7 @@ fn condition(call: &Syscall, text: &str) -> Result<Condition, Wrong> {
             mask => Test::In { mask, values: vec![if bits == "has " { mask } else { 0 }] },
         },
     };
-    Ok(Condition { index, arg: arg.clone(), test })
+    Ok(Condition { index, arg: arg.clone(), test: comparison })
 }
 
 impl Guarantee {
@@ -185,5 +185,85 @@ impl Claim {
             }
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seccomp::{json, tree};
+
+    fn program(arch: Arch) -> Vec<SockFilter> {
+        let source = include_str!("../../seccomp/default.json");
+        tree::compile(&json::parse("default.json", source, &|_| None).unwrap(), arch).unwrap()
+    }
+
+    fn outcome(sentence: &str) -> Result<(), Broken> {
+        Arch::ALL.into_iter().try_for_each(|arch| parse(sentence).unwrap().prove(arch, &program(arch)))
+    }
+
+    #[test]
+    fn true_sentences_are_proven() {
+        for sentence in [
+            "never ptrace",
+            "never socket(domain=AF_INET)",
+            "never clone(flags has CLONE_NEWUSER)",
+            "never mmap(prot has PROT_WRITE|PROT_EXEC)",
+            "only kill(sig!=SIGSYS)",
+            "only clone(flags has CLONE_THREAD, flags lacks CLONE_NEWNET)",
+            "only ioctl(cmd in {TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX})",
+            "never fcntl(cmd>F_GETPIPE_SZ)",
+            "never mmap(addr>0, addr<LOWEST_MAP)",
+            "exec only dirfd=EXEC_FD, flags=AT_EMPTY_PATH",
+            "never fork",
+        ] {
+            assert_eq!(outcome(sentence), Ok(()), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn false_sentences_get_a_witness() {
+        for (sentence, witness) in [
+            ("never read", "read("),
+            ("never mmap(prot has PROT_EXEC)", "prot=0x4"),
+            ("only kill(sig=SIGKILL)", "sig=0x0"),
+            ("only kill(sig!=SIGKILL)", "sig=0x9"),
+            ("never ioctl(cmd>=TCGETS, cmd<=TCGETS)", "cmd=0x5401"),
+            ("only clone(flags lacks CLONE_THREAD)", "flags=0x3d0f00"),
+            ("only fcntl(cmd in {F_GETFD, F_SETFD})", "fcntl("),
+            ("exec only dirfd=0", "dirfd=0x3ff"),
+        ] {
+            let broken = outcome(sentence).expect_err(sentence);
+            assert_eq!(broken.claim, sentence);
+            assert!(broken.witness.contains(witness) && broken.witness.ends_with("allow"), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_sentence_is_an_error_with_a_hint() {
+        for (sentence, what, hint) in [
+            ("", "does not begin", "never CALL"),
+            ("always read", "does not begin", "never CALL"),
+            ("never raed", "no architecture", "did you mean read"),
+            ("never kill(sig=SIGSYZ)", "neither a number", "SIGSYS"),
+            ("never kill(sgi=1)", "no argument \"sgi\"", "sig"),
+            ("never kill(sig)", "no comparison", "has, lacks"),
+            ("never kill(sig~1)", "no comparison", "has, lacks"),
+        ] {
+            let (said, hinted) = parse(sentence).expect_err(sentence);
+            assert!(said.contains(what), "{sentence:?}: {said}");
+            assert!(hinted.as_deref().unwrap_or_default().contains(hint), "{sentence:?}: {hinted:?}");
+        }
+        for sentence in [
+            "only kill",
+            "never kill(sig=1",
+            "never kill(sig=)",
+            "never kill(sig in 1)",
+            "never kill()",
+            "never kill(sig has 0)",
+            "never kill(sig=0x100000000)",
+        ] {
+            assert!(parse(sentence).is_err(), "{sentence:?}");
+        }
     }
 }

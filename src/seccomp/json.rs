@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
         }
         for (c, entry) in group.calls.iter().enumerate() {
             let rule = self.rule(&format!("{at}/calls/{c}"), group, entry)?;
-            self.once(&rule, rules)?;
+            Self::once(&rule, rules)?;
             rules.push(rule);
         }
         Ok(())
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Refuses a second rule for the same call whose meaning beside the first would be a guess.
-    fn once(&self, rule: &Rule, rules: &[Rule]) -> Result<(), FilterError> {
+    fn once(rule: &Rule, rules: &[Rule]) -> Result<(), FilterError> {
         for other in rules.iter().filter(|r| r.call.name == rule.call.name) {
             let how = match (rule.when.is_empty(), other.when.is_empty()) {
                 (false, false) if rule.when == other.when => "with the same conditions",

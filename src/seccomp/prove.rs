@@ -6,7 +6,7 @@
 
 use super::bpf::{AND, JA, JEQ, JGE, JGT, JSET, LD, Malformed, RET, SockFilter, check};
 use super::filter::Action;
-use super::region::{Part, Region, TooComplex};
+use super::region::{Region, TooComplex};
 
 /// Why a program could not be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +70,8 @@ impl<'a> Prover<'a> {
                     return Err(Unprovable::TooLong);
                 }
                 match ins.code {
-                    LD => acc = Acc::Word { index: (ins.k / 4) as u8, mask: u32::MAX },
+                    // `check` has seen that the offset lies within the sixteen words.
+                    LD => acc = Acc::Word { index: (ins.k / 4 % 16) as u8, mask: u32::MAX },
                     AND => acc = and(acc, ins.k),
                     JA => at += ins.k as usize,
                     RET => {
@@ -80,15 +81,18 @@ impl<'a> Prover<'a> {
                         break;
                     }
                     _ => {
-                        let (yes, no) = split(&region, acc, ins, at)?;
                         let (to_yes, to_no) = (at + 1 + usize::from(ins.jt), at + 1 + usize::from(ins.jf));
-                        match (yes, no) {
+                        if let Some(yes) = known(&region, acc, *ins) {
+                            at = if yes { to_yes } else { to_no };
+                            continue;
+                        }
+                        match split(&region, acc, *ins, at)? {
                             (Some(yes), Some(no)) => {
                                 open.push((to_no, acc, no));
                                 (at, region) = (to_yes, yes);
                             }
-                            (Some(yes), None) => (at, region) = (to_yes, yes),
-                            (None, Some(no)) => (at, region) = (to_no, no),
+                            (Some(_), None) => at = to_yes,
+                            (None, Some(_)) => at = to_no,
                             // A region is never empty, so one side holds.
                             (None, None) => return Err(TooComplex.into()),
                         }
@@ -130,40 +134,53 @@ fn and(acc: Acc, k: u32) -> Acc {
     }
 }
 
-/// Splits a region by a conditional jump: where it is taken, where not.
-fn split(
-    region: &Region,
-    acc: Acc,
-    ins: &SockFilter,
-    at: usize,
-) -> Result<(Option<Region>, Option<Region>), Unprovable> {
+/// The outcome of a comparison that is the same for the whole region, where that is seen at once.
+fn known(region: &Region, acc: Acc, ins: SockFilter) -> Option<bool> {
     let k = ins.k;
-    let known = |yes: bool| Ok(if yes { (Some(region.clone()), None) } else { (None, Some(region.clone())) });
-    let (index, mask) = match acc {
-        Acc::Number(n) => {
-            return known(match ins.code {
-                JEQ => n == k,
-                JGT => n > k,
-                JGE => n >= k,
-                _ => n & k != 0,
-            });
-        }
-        Acc::Word { index, mask } => (index, mask),
+    match (acc, ins.code) {
+        (Acc::Number(n), JEQ) => Some(n == k),
+        (Acc::Number(n), JGT) => Some(n > k),
+        (Acc::Number(n), JGE) => Some(n >= k),
+        (Acc::Number(n), _) => Some(n & k != 0),
+        (Acc::Word { index, mask: u32::MAX }, JEQ) => region.known(index, |low, high| match (low, high) {
+            (low, high) if low == high => Some(low == k),
+            (low, high) if k < low || high < k => Some(false),
+            _ => None,
+        }),
+        (Acc::Word { index, mask: u32::MAX }, JGT) => region.known(index, |low, high| match () {
+            () if low > k => Some(true),
+            () if high <= k => Some(false),
+            () => None,
+        }),
+        (Acc::Word { index, mask: u32::MAX }, JGE) => region.known(index, |low, high| match () {
+            () if low >= k => Some(true),
+            () if high < k => Some(false),
+            () => None,
+        }),
+        _ => None,
+    }
+}
+
+/// The two parts of a region: where a jump is taken, and where not.
+type Halves = (Option<Region>, Option<Region>);
+
+/// Splits a region by a conditional jump.
+fn split(region: &Region, acc: Acc, ins: SockFilter, at: usize) -> Result<Halves, Unprovable> {
+    let k = ins.k;
+    let Acc::Word { index, mask } = acc else {
+        // A number's comparison is always known.
+        return Err(TooComplex.into());
     };
-    let from = |low: Option<u32>, yes: bool| -> Part {
-        match (low, yes) {
-            (Some(low), true) => region.between(index, low, u32::MAX),
-            (Some(low), false) => low.checked_sub(1).map_or(Ok(None), |high| region.between(index, 0, high)),
-            (None, yes) => Ok((!yes).then(|| region.clone())),
-        }
+    let at_least = |low: Option<u32>| -> Result<Halves, TooComplex> {
+        let Some(low) = low else { return Ok((None, Some(region.clone()))) };
+        let below = low.checked_sub(1).map_or(Ok(None), |high| region.between(index, 0, high))?;
+        Ok((region.between(index, low, u32::MAX)?, below))
     };
     Ok(match ins.code {
         JEQ => (region.masked(index, mask, k, true)?, region.masked(index, mask, k, false)?),
         JSET => (region.masked(index, mask & k, 0, false)?, region.masked(index, mask & k, 0, true)?),
-        JGT | JGE if mask == u32::MAX => {
-            let low = if ins.code == JGE { Some(k) } else { k.checked_add(1) };
-            (from(low, true)?, from(low, false)?)
-        }
+        JGE if mask == u32::MAX => at_least(Some(k))?,
+        JGT if mask == u32::MAX => at_least(k.checked_add(1))?,
         _ => return Err(Unprovable::MaskedOrder(at)),
     })
 }

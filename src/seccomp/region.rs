@@ -20,6 +20,20 @@ struct Literal {
     equal: bool,
 }
 
+impl Literal {
+    /// Can no value meet both? Only what is seen at once, which is most of what occurs; the search finds the rest.
+    fn excludes(self, other: Self) -> bool {
+        let common = self.mask & other.mask;
+        let differs = (self.value ^ other.value) & common != 0;
+        match (self.equal, other.equal) {
+            (true, true) => differs,
+            (true, false) => common == other.mask && !differs,
+            (false, true) => common == self.mask && !differs,
+            (false, false) => false,
+        }
+    }
+}
+
 /// The values that one word may have. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
@@ -80,6 +94,10 @@ impl Word {
         if self.literals.is_empty() {
             return Ok(self.ranges.first().map(|(low, _)| *low));
         }
+        if self.literals.iter().enumerate().any(|(i, a)| self.literals.iter().take(i).any(|b| a.excludes(*b)))
+        {
+            return Ok(None);
+        }
         for &(low, high) in &self.ranges {
             let mut search = Search { low, high, literals: &self.literals, dead: HashSet::new() };
             if let Some(value) = search.below(31, 0, true, true, 0)? {
@@ -114,7 +132,7 @@ impl Search<'_> {
         if self.literals.len() > 64 || self.dead.len() > Self::BUDGET {
             return Err(TooComplex);
         }
-        if self.dead.contains(&(bit, at_low, at_high, unequal)) {
+        if !self.dead.is_empty() && self.dead.contains(&(bit, at_low, at_high, unequal)) {
             return Ok(None);
         }
         for one in [false, true] {
@@ -167,6 +185,16 @@ pub struct Region {
 pub type Part = Result<Option<Region>, TooComplex>;
 
 impl Region {
+    /// Whether a comparison of a word comes out the same for the whole set, as far as its intervals tell. Most
+    /// comparisons do, and need no new set.
+    pub fn known(&self, index: u8, holds_from: impl Fn(u32, u32) -> Option<bool>) -> Option<bool> {
+        let place = self.words.binary_search_by_key(&index, |(i, _)| *i).ok()?;
+        let (_, word) = self.words.get(place)?;
+        let mut ranges = word.ranges.iter().map(|(low, high)| holds_from(*low, *high));
+        let first = ranges.next().flatten()?;
+        ranges.all(|next| next == Some(first)).then_some(first)
+    }
+
     /// The set of one input.
     pub fn point(data: &Data) -> Self {
         let word = |value: u32| Word { ranges: vec![(value, value)], literals: Vec::new() };

@@ -99,7 +99,7 @@ impl Assembler {
 
     /// A label that a conditional jump reaches: the same, or a stepping stone to it.
     fn reachable(&mut self, label: Label, room: usize) -> Label {
-        if self.distance(label) + room <= usize::from(u8::MAX) {
+        if u8::try_from(self.distance(label) + room).is_ok() {
             return label;
         }
         match self.code.get(label) {
@@ -194,7 +194,8 @@ impl Assembler {
         if !wide {
             return low;
         }
-        let equal = self.jump(JEQ, high(v), low, no);
+        // What is not above 0 is 0: one comparison less for every small value.
+        let equal = if high(v) == 0 { low } else { self.jump(JEQ, high(v), low, no) };
         let above = self.jump(JGT, high(v), yes, equal);
         self.load(arg_hi(index), above)
     }

@@ -154,12 +154,12 @@ pub(super) fn cells(filter: &Filter, arch: Arch) -> Result<Vec<(Region, Action)>
         let Some(native) = rest.between(NR, 0, X32_BIT - 1)? else { return Ok(cells) };
         rest = native;
     }
-    let calls = filter.calls_on(arch);
-    let numbers: Vec<u32> = calls.iter().map(|(nr, _)| *nr).collect();
+    let listed = filter.calls_on(arch);
+    let numbers: Vec<u32> = listed.iter().map(|(nr, _)| *nr).collect();
     if let Some(unlisted) = rest.listed(NR, &numbers, false)? {
         cells.push((unlisted, filter.default_action().action()));
     }
-    for (nr, rules) in calls {
+    for (nr, rules) in listed {
         let mut open: Vec<Region> = rest.listed(NR, &[nr], true)?.into_iter().collect();
         for rule in rules {
             let mut still = Vec::new();
@@ -270,3 +270,6 @@ fn at_least(region: &Region, low: u8, wide: bool, least: Option<u64>) -> Result<
 fn halves(value: u64) -> (u32, u32) {
     ((value >> 32) as u32, (value & 0xffff_ffff) as u32)
 }
+
+#[cfg(test)]
+mod tests;

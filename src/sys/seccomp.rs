@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// (close-on-exec). Allocates nothing, takes no lock.
 ///
 /// # Errors
-/// EACCES: neither `no_new_privs` nor CAP_SYS_ADMIN; EBUSY: a filter in force already has a listener;
+/// EACCES: neither `no_new_privs` nor `CAP_SYS_ADMIN`; EBUSY: a filter in force already has a listener;
 /// EINVAL: the kernel refuses the program; ENOSYS: no seccomp.
 pub fn install(program: &[SockFilter], listener: bool) -> io::Result<Option<OwnedFd>> {
     let len = u16::try_from(program.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
@@ -95,35 +95,48 @@ impl NotifSizes {
         let mut room = [0u64; ROOM];
         let request = request(2 | 1, 0, self.notif);
         // SAFETY: the kernel writes its own struct, whose size `probe` found to fit the room.
-        checked(unsafe {
-            libc::c_long::from(libc::ioctl(listener.as_raw_fd(), request, room.as_mut_ptr()))
-        })?;
+        checked(unsafe { libc::syscall(libc::SYS_ioctl, listener.as_raw_fd(), request, room.as_mut_ptr()) })?;
         // id; pid and flags; then seccomp_data: nr and arch, ip, args.
-        let [id, pid_flags, nr_arch, ip, a, b, c, d, e, f, ..] = room;
+        let [id, pid_flags, nr_arch, ip, args @ ..] = room;
         Ok(Notif {
             id,
             pid: low(pid_flags),
             nr: low(nr_arch),
             arch: (nr_arch >> 32) as u32,
             ip,
-            args: [a, b, c, d, e, f],
+            args: std::array::from_fn(|i| args.get(i).copied().unwrap_or(0)),
         })
     }
 
-    /// Lets the call fail with an errno.
+    /// Lets the call fail with an errno; with one that is none, with EPERM.
     ///
     /// # Errors
     /// ENOENT: the caller no longer waits.
     pub fn error(self, listener: BorrowedFd<'_>, id: u64, errno: i32) -> io::Result<()> {
+        // An error of 0 would tell the caller that the call was done.
+        let errno = if (1..4096).contains(&errno) { errno } else { libc::EPERM };
+        self.answer(listener, id, (-errno).cast_unsigned(), 0)
+    }
+
+    /// Lets the call through. Only for the laboratory: another thread may change what the call's pointers point to
+    /// between the look at it and its execution, so nothing is enforced by whoever answers so.
+    ///
+    /// # Errors
+    /// As [`Self::error`].
+    #[cfg(feature = "lab")]
+    pub fn carry_on(self, listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
+        const CONTINUE: u32 = 1;
+        self.answer(listener, id, 0, CONTINUE)
+    }
+
+    fn answer(self, listener: BorrowedFd<'_>, id: u64, error: u32, flags: u32) -> io::Result<()> {
         let mut room = [0u64; ROOM];
+        // id, val, then error (negative) and flags in one word.
         room[0] = id;
-        // id, val, then error (negative) and flags (0: never CONTINUE).
-        room[2] = u64::from((-errno.abs()).cast_unsigned());
+        room[2] = u64::from(error) | u64::from(flags) << 32;
         let request = request(2 | 1, 1, self.resp);
         // SAFETY: the kernel reads its own struct, whose size `probe` found to fit the room.
-        checked(unsafe {
-            libc::c_long::from(libc::ioctl(listener.as_raw_fd(), request, room.as_mut_ptr()))
-        })?;
+        checked(unsafe { libc::syscall(libc::SYS_ioctl, listener.as_raw_fd(), request, room.as_mut_ptr()) })?;
         Ok(())
     }
 }
@@ -132,14 +145,13 @@ impl NotifSizes {
 pub fn notif_valid(listener: BorrowedFd<'_>, id: u64) -> bool {
     let request = request(1, 2, 8);
     // SAFETY: the kernel reads one u64 during the call.
-    unsafe { libc::ioctl(listener.as_raw_fd(), request, &raw const id) == 0 }
+    unsafe { libc::syscall(libc::SYS_ioctl, listener.as_raw_fd(), request, &raw const id) == 0 }
 }
 
 /// `_IOC(direction, '!', number, size)`; the size is the running kernel's, not that of our headers.
-fn request(direction: u32, number: u32, size: u16) -> libc::Ioctl {
+fn request(direction: u32, number: u32, size: u16) -> libc::c_ulong {
     let value = (direction << 30) | (u32::from(size) << 16) | (0x21 << 8) | number;
-    // glibc takes an unsigned long, musl an int: the same 32 bits.
-    value as libc::Ioctl
+    libc::c_ulong::from(value)
 }
 
 fn low(word: u64) -> u32 {

@@ -1,7 +1,8 @@
 //! A child process under a program: the only way to see what a kernel does with one.
 
 use skilljail::seccomp::bpf::SockFilter;
-use skilljail::sys::{execveat, seccomp};
+use skilljail::sys::execveat::{self, CVector};
+use skilljail::sys::seccomp;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -164,16 +165,15 @@ impl Child {
 /// Everything for the one exec, made before the fork.
 pub struct Exec {
     file: std::fs::File,
-    _words: Vec<CString>,
-    argv: Vec<*const libc::c_char>,
-    envp: [*const libc::c_char; 1],
+    argv: CVector,
+    envp: CVector,
 }
 
 impl Exec {
     pub fn new(path: &str, args: &[&str]) -> Self {
-        let words: Vec<CString> = args.iter().map(|a| CString::new(*a).unwrap()).collect();
-        let argv = words.iter().map(|w| w.as_ptr()).chain([std::ptr::null()]).collect();
-        Self { file: std::fs::File::open(path).unwrap(), _words: words, argv, envp: [std::ptr::null()] }
+        let words = args.iter().map(|a| CString::new(*a).unwrap()).collect();
+        let file = std::fs::File::open(path).unwrap();
+        Self { file, argv: CVector::new(words), envp: CVector::new(Vec::new()) }
     }
 
     /// What the set-up does before it seals.
@@ -187,7 +187,6 @@ impl Exec {
     }
 
     pub fn go(&self) {
-        // SAFETY: both arrays end with null and point to strings that live in `self`.
-        let _ = unsafe { execveat::exec(self.argv.as_ptr(), self.envp.as_ptr()) };
+        let _ = execveat::exec(&self.argv, &self.envp);
     }
 }
