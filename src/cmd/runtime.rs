@@ -38,6 +38,7 @@ fn make(
     };
     // What others could not read or enter would be no runtime for them, and what they could write would be none at all.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
+    crate::sys::signal::prepare_supervisor().map_err(RuntimeError::io("reset", "SIGCHLD"))?;
     let requirements = requirements.map(Requirements::read).transpose()?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let order = Order { python, search: &search, requirements: requirements.as_ref(), out: &out };

@@ -16,14 +16,16 @@ pub(super) fn record(root: &Path, lock: &Lock) -> Result<(), RuntimeError> {
     let rest = rest(others.into_iter());
     let identity =
         Identity { format: FORMAT, digest: lock.digest.clone(), head: lock.head.clone(), keys, rest };
-    write(root, IDENTITY, &identity)
+    // Without white space: every run parses it.
+    let bytes = serde_json::to_vec(&identity);
+    write(root, IDENTITY, bytes)
 }
 
 /// Writes one of the two lock files: a reader sees the old one or the new one.
-pub(super) fn write(root: &Path, name: &str, value: &impl serde::Serialize) -> Result<(), RuntimeError> {
+pub(super) fn write(root: &Path, name: &str, json: serde_json::Result<Vec<u8>>) -> Result<(), RuntimeError> {
     let path = root.join(name);
-    let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|error| RuntimeError::Lock { path: path.clone(), why: error.to_string() })?;
+    let mut bytes =
+        json.map_err(|error| RuntimeError::Lock { path: path.clone(), why: error.to_string() })?;
     bytes.push(b'\n');
     let file = tempfile::NamedTempFile::new_in(root).map_err(RuntimeError::io("write in", root))?;
     std::fs::write(file.path(), &bytes).map_err(RuntimeError::io("write", file.path()))?;

@@ -22,6 +22,7 @@ mod identity;
 pub mod lock;
 mod lookup;
 mod open;
+mod opened;
 pub mod sets;
 mod verify;
 

@@ -1,16 +1,10 @@
 //! Opens a tree for a run: what is executed later is the file descriptor that is checked here.
 
-use super::lock::{self, Entry, FORMAT, IDENTITY, Identity, KeyFile, Package};
+use super::lock::{Identity, Package};
+use super::opened::Opened;
 use super::{RuntimeError, sets, verify};
-use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
-use nix::sys::stat::{FileStat, Mode, fstat};
-use std::fs::File;
-use std::io::Read as _;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-
-/// The largest `runtime.identity` that is read, in bytes: far above what a real tree has.
-const IDENTITY_MAX: u64 = 1 << 20;
 
 /// How much is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,9 +58,10 @@ impl Runtime {
         let identity = opened.identity()?;
         let mut interpreter = None;
         for key in &identity.keys {
-            let file = opened.check(key)?;
             if key.entry.path == identity.head.interpreter {
-                interpreter = Some(file);
+                interpreter = Some(opened.check_open(key)?);
+            } else {
+                opened.check(key)?;
             }
         }
         let interpreter = interpreter.ok_or_else(|| opened.damaged("it names no interpreter".to_owned()))?;
@@ -183,143 +178,4 @@ fn environment(
         }
     }
     Ok(env)
-}
-
-/// The tree's directory, checked for who may write to it.
-pub(super) struct Opened<'a> {
-    pub(super) root: &'a Path,
-    pub(super) directory: OwnedFd,
-}
-
-impl<'a> Opened<'a> {
-    pub(super) fn new(root: &'a Path) -> Result<Self, RuntimeError> {
-        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        let directory = nix::fcntl::open(root, flags, Mode::empty())
-            .map_err(RuntimeError::errno("open runtime", root))?;
-        let opened = Self { root, directory };
-        opened.kept_by_owner(&opened.stat(&opened.directory, ".")?, ".")?;
-        let usr = opened.open("usr", OFlag::O_PATH | OFlag::O_DIRECTORY)?;
-        opened.kept_by_owner(&opened.stat(&usr, "usr")?, "usr")?;
-        Ok(opened)
-    }
-
-    /// Opens beneath the tree, through no link.
-    pub(super) fn open(&self, relative: &str, flags: OFlag) -> Result<OwnedFd, RuntimeError> {
-        let how = OpenHow::new().flags(flags | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW).resolve(
-            ResolveFlag::RESOLVE_BENEATH
-                | ResolveFlag::RESOLVE_NO_SYMLINKS
-                | ResolveFlag::RESOLVE_NO_MAGICLINKS,
-        );
-        openat2(&self.directory, relative, how).map_err(RuntimeError::errno("open", self.root.join(relative)))
-    }
-
-    fn stat(&self, fd: &OwnedFd, relative: &str) -> Result<FileStat, RuntimeError> {
-        fstat(fd).map_err(RuntimeError::errno("stat", self.root.join(relative)))
-    }
-
-    fn kept_by_owner(&self, stat: &FileStat, relative: &str) -> Result<(), RuntimeError> {
-        match owner_fault(stat.st_uid, stat.st_mode, nix::unistd::geteuid().as_raw()) {
-            None => Ok(()),
-            Some(why) => Err(RuntimeError::Refused { path: self.root.join(relative), why }),
-        }
-    }
-
-    pub(super) fn damaged(&self, why: String) -> RuntimeError {
-        RuntimeError::Lock { path: self.root.join(IDENTITY), why }
-    }
-
-    /// Reads a file beside `usr`, at most `limit` bytes.
-    pub(super) fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>, RuntimeError> {
-        let fd = self.open(name, OFlag::O_RDONLY)?;
-        self.kept_by_owner(&self.stat(&fd, name)?, name)?;
-        let mut bytes = Vec::new();
-        File::from(fd)
-            .take(limit)
-            .read_to_end(&mut bytes)
-            .map_err(RuntimeError::io("read", self.root.join(name)))?;
-        Ok(bytes)
-    }
-
-    /// Reads `runtime.identity`, and shows that its head and its key files' sums belong to its digest.
-    pub(super) fn identity(&self) -> Result<Identity, RuntimeError> {
-        let bytes = self.read(IDENTITY, IDENTITY_MAX)?;
-        let identity: Identity =
-            serde_json::from_slice(&bytes).map_err(|error| self.damaged(error.to_string()))?;
-        if identity.format != FORMAT {
-            return Err(self.damaged(format!("format {}, this program knows {FORMAT}", identity.format)));
-        }
-        let sum = lock::digest(&identity.head, identity.keys.iter().map(|key| &key.entry), &identity.rest);
-        if sum != identity.digest {
-            return Err(self.damaged("its digest is not that of what it lists".to_owned()));
-        }
-        identity.head.check().map_err(|why| self.damaged(why))?;
-        let key = |path: &str| identity.keys.iter().any(|key| key.entry.path == path);
-        if !key(&identity.head.interpreter) || !key(&identity.head.loader) {
-            return Err(self.damaged("interpreter and loader are not among its key files".to_owned()));
-        }
-        Ok(identity)
-    }
-
-    /// Checks one key file and returns it, open for reading.
-    fn check(&self, key: &KeyFile) -> Result<OwnedFd, RuntimeError> {
-        let Entry { path, sha256, size, mode } = &key.entry;
-        let drift = |why: &str| RuntimeError::Drift {
-            root: self.root.to_path_buf(),
-            path: path.into(),
-            why: why.to_owned(),
-        };
-        let fd = match self.open(path, OFlag::O_RDONLY) {
-            Err(RuntimeError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                return Err(drift("it is missing"));
-            }
-            other => other?,
-        };
-        let stat = self.stat(&fd, path)?;
-        self.kept_by_owner(&stat, path)?;
-        if stat.st_mode & nix::libc::S_IFMT != nix::libc::S_IFREG {
-            return Err(drift("it is no regular file"));
-        }
-        if u64::try_from(stat.st_size) != Ok(*size) {
-            return Err(drift("its size is another"));
-        }
-        if format!("{:04o}", stat.st_mode & 0o7777) != *mode {
-            return Err(drift("its mode is another"));
-        }
-        let same = stat.st_ino == key.ino
-            && (stat.st_mtime, stat.st_mtime_nsec) == key.mtime
-            && (stat.st_ctime, stat.st_ctime_nsec) == key.ctime;
-        if !same && verify::sum(&fd).map_err(RuntimeError::io("read", self.root.join(path)))? != *sha256 {
-            return Err(drift("its bytes are others"));
-        }
-        Ok(fd)
-    }
-}
-
-/// Nobody but root and the caller may have been able to write.
-fn owner_fault(owner: u32, mode: u32, caller: u32) -> Option<String> {
-    if owner != 0 && owner != caller {
-        return Some(format!("it belongs to uid {owner}, neither root nor the caller"));
-    }
-    (mode & 0o022 != 0).then(|| format!("group or others can write to it (mode {:04o})", mode & 0o7777))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::owner_fault;
-
-    #[test]
-    fn only_root_and_the_caller_may_have_written() {
-        for (owner, mode, caller, refused) in [
-            (0, 0o755, 1000, false),
-            (1000, 0o755, 1000, false),
-            (0, 0o555, 0, false),
-            (1000, 0o755, 0, true),
-            (1001, 0o755, 1000, true),
-            (1000, 0o775, 1000, true),
-            (0, 0o757, 1000, true),
-            (0, 0o1777, 1000, true),
-        ] {
-            assert_eq!(owner_fault(owner, mode, caller).is_some(), refused, "{owner} {mode:o} {caller}");
-        }
-    }
 }

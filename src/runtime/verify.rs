@@ -2,7 +2,7 @@
 
 use super::RuntimeError;
 use super::lock::{Entry, IDENTITY, Identity, LOCK, Lock, digest_of, hex};
-use super::open::Opened;
+use super::opened::Opened;
 use nix::dir::Dir;
 use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::stat::{Mode, SFlag, fstatat};

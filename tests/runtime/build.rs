@@ -64,6 +64,19 @@ fn every_module_has_bytecode_that_is_never_checked_against_its_source() {
 }
 
 #[test]
+fn a_caller_like_cron_changes_nothing() {
+    let built = shared();
+    let base = scratch();
+    let out = base.path().join("runtime");
+    let words = r#"trap "" CHLD; umask 777; exec "$0" runtime build --out "$1" <&- "#;
+    let output = run(Command::new("sh").args(["-c", words]).arg(skilljail().get_program()).arg(&out));
+    assert_eq!(output.status.code(), Some(0));
+    let lock = |tree: &Path| std::fs::read(tree.join("runtime.json")).expect("the lock");
+    assert!(lock(&built.tree) == lock(&out), "modes and all");
+    assert_eq!(out.metadata().expect("stat").permissions().mode() & 0o7777, 0o755);
+}
+
+#[test]
 fn an_output_that_exists_is_refused_and_kept() {
     let base = scratch();
     std::fs::write(base.path().join("mine"), "mine").expect("write");

@@ -165,10 +165,10 @@ fn a_lock_that_was_edited_is_refused() {
     let built = shared();
     let (_base, tree) = copy(&built);
     for (file, from, to) in [
-        ("runtime.identity", r#""env": []"#, r#""env": [["LD_PRELOAD", "/tmp/x"]]"#),
+        ("runtime.identity", r#""env":[]"#, r#""env":[["LD_PRELOAD","/tmp/x"]]"#),
         ("runtime.identity", "usr/bin/python3", "usr/bin/../bin/python3"),
-        ("runtime.identity", r#""format": 1"#, r#""format": 2"#),
-        ("runtime.identity", r#""digest": "sha256:"#, r#""digest": "sha256:0"#),
+        ("runtime.identity", r#""format":1"#, r#""format":2"#),
+        ("runtime.identity", r#""digest":"sha256:"#, r#""digest":"sha256:0"#),
         ("runtime.identity", "{", "["),
     ] {
         let path = tree.join(file);

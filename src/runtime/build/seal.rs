@@ -23,7 +23,7 @@ pub(super) fn seal(
     // By bytes of the whole path, as readers of the lock expect it: not component by component.
     files.sort_by(|left, right| left.path.cmp(&right.path));
     let lock = Lock { format: FORMAT, digest: digest_of(&head, &files), head, source, notes, files };
-    identity::write(tree.root(), LOCK, &lock)?;
+    identity::write(tree.root(), LOCK, serde_json::to_vec_pretty(&lock))?;
     identity::record(tree.root(), &lock)?;
     Ok(lock)
 }
