@@ -53,7 +53,8 @@ fn everything(package: &Package) -> Printed {
     let root = package.root.to_str().unwrap();
     let skills = package.root.parent().unwrap().to_str().unwrap();
     let beside = |name: &str| package.root.with_file_name(name).to_str().unwrap().to_owned();
-    let (audit, report, manifest, secrets) = (beside("audit"), beside("report"), beside("m.json"), beside("secrets"));
+    let (audit, report, manifest, secrets) =
+        (beside("audit"), beside("report"), beside("m.json"), beside("secrets"));
     fs::write(&secrets, format!("# {COMMENT}\nCANARY_SECRET_KEY={SECRET}\n")).unwrap();
     let input = beside("input.json");
     fs::write(&input, r#"{"who": "you"}"#).unwrap();
@@ -71,12 +72,28 @@ fn everything(package: &Package) -> Printed {
         vec!["manifest", "verify", "--skills", skills, &manifest],
         vec!["read", root, "SKILL.md", "--expand", "--audit", &audit],
     ];
-    for path in ["SKILL.md", "xray.json", "scripts/main.py", "binary", ".skillenv", ".SKILLENV", "./.skillenv", "x/../.skillenv", "notes.txt"] {
+    for path in [
+        "SKILL.md",
+        "xray.json",
+        "scripts/main.py",
+        "binary",
+        ".skillenv",
+        ".SKILLENV",
+        "./.skillenv",
+        "x/../.skillenv",
+        "notes.txt",
+    ] {
         commands.push(vec!["read", root, path, "--audit", &audit]);
     }
     // With secrets and without them, for the stream and for the document.
     let run = ["run", root, "main.py", "--input", &input, "--audit", &audit, "--report", &report];
-    for more in [&["--secrets", &secrets][..], &[], &["--json", "--secrets", &secrets], &["--json"], &["--secrets", root]] {
+    for more in [
+        &["--secrets", &secrets][..],
+        &[],
+        &["--json", "--secrets", &secrets],
+        &["--json"],
+        &["--secrets", root],
+    ] {
         commands.push([&run[..], more].concat());
     }
     let mut printed = Vec::new();
@@ -92,7 +109,10 @@ fn everything(package: &Package) -> Printed {
     let opened = Skill::examine(&package.root).unwrap();
     printed.push(("Debug of the skill".into(), format!("{opened:?} {opened:#?}").into_bytes()));
     if let Ok(loaded) = opened.load() {
-        printed.push(("what goes into the jail".into(), loaded.files.iter().flat_map(|file| file.bytes.clone()).collect()));
+        printed.push((
+            "what goes into the jail".into(),
+            loaded.files.iter().flat_map(|file| file.bytes.clone()).collect(),
+        ));
     }
     printed
 }
@@ -124,7 +144,9 @@ fn nothing_that_is_printed_holds_a_canary() {
         }
         let elsewhere: Printed = printed
             .into_iter()
-            .filter(|(words, _)| !words.starts_with("check") && !words.starts_with("run") && !words.starts_with("Debug"))
+            .filter(|(words, _)| {
+                !words.starts_with("check") && !words.starts_with("run") && !words.starts_with("Debug")
+            })
             .filter(|(words, _)| !words.starts_with("manifest"))
             .collect();
         for key in KEYS {
@@ -136,7 +158,11 @@ fn nothing_that_is_printed_holds_a_canary() {
 #[test]
 fn a_leak_is_caught() {
     // The same search over a skill that leaks on purpose: its `.skillenv` has an innocent copy, and each way out shows it.
-    let package = skill(&good()).file("notes.txt", good()).edit("SKILL.md", "Files are", &format!("The key is {SECRET}. Files are"));
+    let package = skill(&good()).file("notes.txt", good()).edit(
+        "SKILL.md",
+        "Files are",
+        &format!("The key is {SECRET}. Files are"),
+    );
     let printed = everything(&package);
     let root = package.root.to_str().unwrap();
     let notes = format!("read {root} notes.txt");

@@ -117,13 +117,24 @@ fn the_location_of_list_is_read_and_no_other() {
     let location = list["skills"][0]["location"].as_str().unwrap();
     let output = skilljail(&["read", "--skills", skills, "a-skill", location]);
     assert_eq!(stdout(&output), fs::read_to_string(location).unwrap());
-    for path in [format!("{location}/"), location.replace("a-skill/", "a-skill/./"), location.replace("SKILL.md", "xray.json")] {
-        assert_eq!(skilljail(&["read", "--skills", skills, "a-skill", &path]).status.code(), Some(4), "{path}");
+    for path in [
+        format!("{location}/"),
+        location.replace("a-skill/", "a-skill/./"),
+        location.replace("SKILL.md", "xray.json"),
+    ] {
+        assert_eq!(
+            skilljail(&["read", "--skills", skills, "a-skill", &path]).status.code(),
+            Some(4),
+            "{path}"
+        );
     }
     // The location of another skill is not this one's.
     let other = Package::prompt();
     let path = other.root.join("SKILL.md");
-    assert_eq!(skilljail(&["read", "--skills", skills, "a-skill", path.to_str().unwrap()]).status.code(), Some(4));
+    assert_eq!(
+        skilljail(&["read", "--skills", skills, "a-skill", path.to_str().unwrap()]).status.code(),
+        Some(4)
+    );
 }
 
 #[test]
@@ -158,7 +169,8 @@ fn a_folder_that_is_swapped_for_a_symlink_gains_nothing() {
     let outside = package.root.with_file_name("elsewhere");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("secret.txt"), CANARY).unwrap();
-    let (docs, aside, link) = (package.root.join("docs"), package.root.join("aside"), package.root.join("docs-link"));
+    let (docs, aside, link) =
+        (package.root.join("docs"), package.root.join("aside"), package.root.join("docs-link"));
     let stop = AtomicBool::new(false);
     let opened = Opened::open(&package.root).unwrap();
     let naive_sees = AtomicBool::new(false);
@@ -205,10 +217,15 @@ fn refusals_are_in_the_audit_log_and_reads_are_not() {
         skilljail(&["read", root, path, "--audit", audit]);
     }
     let text = fs::read_to_string(&log).unwrap();
-    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let paths: Vec<&str> = lines.iter().map(|line| line["path"].as_str().unwrap()).collect();
     assert_eq!(paths, [".skillenv", "../outside.txt", "a\u{1b}[31m\nb"]);
-    assert!(lines.iter().all(|line| line["event"] == "read" && line["verdict"] == "refused" && line["reason"] != ""));
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["event"] == "read" && line["verdict"] == "refused" && line["reason"] != "")
+    );
     assert!(!text.contains(CANARY));
     // A log that cannot be written: nothing is read.
     let output = skilljail(&["read", root, "docs/plain.txt", "--audit", "/nowhere/log"]);
@@ -217,9 +234,9 @@ fn refusals_are_in_the_audit_log_and_reads_are_not() {
 
 #[test]
 fn expansion_is_for_the_body_of_skill_md() {
-    let package = Package::python()
-        .front("metadata:\n  note: $TFROBOT_SKILL_DIR")
-        .body("Run `${TFROBOT_SKILL_DIR}/scripts/main.py` for $TFROBOT_SESSION_ID.\n```\n$TFROBOT_SKILL_DIR\n```\n");
+    let package = Package::python().front("metadata:\n  note: $TFROBOT_SKILL_DIR").body(
+        "Run `${TFROBOT_SKILL_DIR}/scripts/main.py` for $TFROBOT_SESSION_ID.\n```\n$TFROBOT_SKILL_DIR\n```\n",
+    );
     let root = package.root.to_str().unwrap();
     let output = skilljail(&["read", root, "SKILL.md", "--expand", "--session", "s-1"]);
     let text = stdout(&output);
@@ -239,5 +256,9 @@ fn expansion_is_for_the_body_of_skill_md() {
     let unknown = Package::prompt().body("See $TFROBOT_NOTHING.\n");
     let output = skilljail(&["read", unknown.root.to_str().unwrap(), "SKILL.md", "--expand"]);
     assert_eq!(output.status.code(), Some(4));
-    assert!(stderr(&output).contains("SKILL.md:7: unknown placeholder $TFROBOT_NOTHING"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("SKILL.md:7: unknown placeholder $TFROBOT_NOTHING"),
+        "{}",
+        stderr(&output)
+    );
 }

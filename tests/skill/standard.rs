@@ -24,7 +24,13 @@ struct Case {
     file: &'static str,
 }
 
-fn case(about: &'static str, ours: bool, theirs: bool, reason: &'static str, text: impl Into<String>) -> Case {
+fn case(
+    about: &'static str,
+    ours: bool,
+    theirs: bool,
+    reason: &'static str,
+    text: impl Into<String>,
+) -> Case {
     Case { about, text: text.into(), ours, theirs, reason, file: "SKILL.md" }
 }
 
@@ -63,7 +69,10 @@ fn valid() -> Vec<Case> {
         good("metadata in metadata's own words", with("metadata:\n  name: other\n  description: other\n")),
         good("allowed-tools", with("allowed-tools: Bash(git:*) Read\n")),
         good("allowed-tools as a list", with("allowed-tools:\n  - Read\n  - Write\n")),
-        good("all fields", with("license: MIT\ncompatibility: any\nmetadata:\n  a: b\nallowed-tools: Read\n")),
+        good(
+            "all fields",
+            with("license: MIT\ncompatibility: any\nmetadata:\n  a: b\nallowed-tools: Read\n"),
+        ),
         good("other order", "---\ndescription: D.\nlicense: MIT\nname: NAME\n---\n"),
         good("a folded description", described(">\n  Does one thing\n  and another.")),
         good("a literal description", described("|\n  Does one thing.\n  And another.")),
@@ -81,6 +90,7 @@ fn valid() -> Vec<Case> {
         good("blanks after the values", described("Does a thing.   ")),
         good("a hash inside a word", described("Uses C# and F#.")),
         good("a description in two lines", described("Does one thing\n  and another.")),
+        good("dashes in the last value", described("Before --- after")),
         good("a long body", with("").replace("Body", &"Line.\n".repeat(5_000))),
     ]
 }
@@ -130,19 +140,94 @@ fn broken() -> Vec<Case> {
 
 fn different() -> Vec<Case> {
     vec![
-        case("our runtime", true, false, "`runtime` is this program's own field", with("runtime: prompt-only\n")),
-        case("a field of another client", true, false, "extensions are told, not refused", with("version: two\n")),
-        case("flow style", true, false, "YAML all the same; skills-ref reads a strict subset", with("allowed-tools: [Read, Write]\n")),
-        case("dashes in a description", true, false, "skills-ref ends the frontmatter at any `---`", described("Before --- after")),
-        case("a name that YAML reads as a number", false, true, "skills-ref takes every scalar for text; other clients do not", named("123")),
-        case("a description that YAML reads as a date", false, true, "skills-ref takes every scalar for text", described("2024-01-01")),
-        case("a description that YAML reads as a boolean", false, true, "skills-ref takes every scalar for text", described("on")),
-        case("a name in another script", false, true, "the specification's rule is a-z, 0-9 and hyphens", named("имя")),
-        Case { file: "skill.md", ..case("skill.md", false, true, "the specification says SKILL.md", with("")) },
-        case("metadata that is no mapping", false, true, "skills-ref does not look at it", with("metadata: text\n")),
-        case("allowed-tools that is a mapping", false, true, "skills-ref does not look at it", with("allowed-tools:\n  a: b\n")),
-        case("license that is a list", false, true, "skills-ref does not look at it", with("license:\n  - a\n")),
-        case("a control character", false, true, "skills-ref does not look at values", with("license: \"\\a\"\n")),
+        case(
+            "our runtime",
+            true,
+            false,
+            "`runtime` is this program's own field",
+            with("runtime: prompt-only\n"),
+        ),
+        case(
+            "a field of another client",
+            true,
+            false,
+            "extensions are told, not refused",
+            with("version: two\n"),
+        ),
+        case(
+            "flow style",
+            true,
+            false,
+            "YAML all the same; skills-ref reads a strict subset",
+            with("allowed-tools: [Read, Write]\n"),
+        ),
+        case(
+            "dashes in a value",
+            true,
+            false,
+            "skills-ref ends the frontmatter at any `---`",
+            "---\nname: NAME\nlicense: a --- b\ndescription: D.\n---\n",
+        ),
+        case(
+            "a name that YAML reads as a number",
+            false,
+            true,
+            "skills-ref takes every scalar for text; other clients do not",
+            named("123"),
+        ),
+        case(
+            "a description that YAML reads as a date",
+            false,
+            true,
+            "skills-ref takes every scalar for text",
+            described("2024-01-01"),
+        ),
+        case(
+            "a description that YAML reads as a boolean",
+            false,
+            true,
+            "skills-ref takes every scalar for text",
+            described("on"),
+        ),
+        case(
+            "a name in another script",
+            false,
+            true,
+            "the specification's rule is a-z, 0-9 and hyphens",
+            named("имя"),
+        ),
+        Case {
+            file: "skill.md",
+            ..case("skill.md", false, true, "the specification says SKILL.md", with(""))
+        },
+        case(
+            "metadata that is no mapping",
+            false,
+            true,
+            "skills-ref does not look at it",
+            with("metadata: text\n"),
+        ),
+        case(
+            "allowed-tools that is a mapping",
+            false,
+            true,
+            "skills-ref does not look at it",
+            with("allowed-tools:\n  a: b\n"),
+        ),
+        case(
+            "license that is a list",
+            false,
+            true,
+            "skills-ref does not look at it",
+            with("license:\n  - a\n"),
+        ),
+        case(
+            "a control character",
+            false,
+            true,
+            "skills-ref does not look at values",
+            with("license: \"\\a\"\n"),
+        ),
     ]
 }
 
@@ -174,9 +259,15 @@ fn our_verdicts_are_those_of_the_validator_or_have_a_reason() {
     let cases = all();
     for (case, folder) in cases.iter().zip(write(&cases, &below)) {
         let verdict = check(&folder, None).unwrap();
-        let findings: Vec<String> = verdict.findings.iter().map(|f| format!("{} {}: {}", f.rule.id, f.place(), f.what)).collect();
+        let findings: Vec<String> =
+            verdict.findings.iter().map(|f| format!("{} {}: {}", f.rule.id, f.place(), f.what)).collect();
         assert_eq!(verdict.standard, case.ours, "{}: {findings:?}", case.about);
-        assert_eq!(case.ours != case.theirs, !case.reason.is_empty(), "{}: a difference and its reason", case.about);
+        assert_eq!(
+            case.ours != case.theirs,
+            !case.reason.is_empty(),
+            "{}: a difference and its reason",
+            case.about
+        );
     }
     assert!(valid().len() >= 30 && broken().len() >= 30);
     for case in broken() {
@@ -187,13 +278,19 @@ fn our_verdicts_are_those_of_the_validator_or_have_a_reason() {
 /// Makes a virtual environment with packages from PyPI; returns its interpreter.
 pub fn venv(dir: &Path, packages: &[&str]) -> PathBuf {
     let run = |command: &mut Command| {
-        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; a Python 3 is needed"));
+        let output =
+            command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; a Python 3 is needed"));
         let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{command:?} failed; this test needs python3 with venv, and PyPI: {told}");
+        assert!(
+            output.status.success(),
+            "{command:?} failed; this test needs python3 with venv, and PyPI: {told}"
+        );
     };
     run(Command::new("python3").args(["-m", "venv"]).arg(dir.join("venv")));
     let python = dir.join("venv/bin/python");
-    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages));
+    run(Command::new(&python)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(packages));
     python
 }
 
