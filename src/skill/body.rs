@@ -79,11 +79,20 @@ pub fn expand(body: &str, first_line: u32, values: &Values<'_>) -> Result<String
             out.push_str(text);
             continue;
         }
+        // `skill://NAME/` has its slash already: `$TFROBOT_SKILL_DIR/x` must not double it.
+        let mut slash = false;
         for piece in pieces(text) {
             match piece {
-                Piece::Text(text) => out.push_str(text),
+                Piece::Text(text) => {
+                    let text = if slash { text.strip_prefix('/').unwrap_or(text) } else { text };
+                    out.push_str(text);
+                    slash = false;
+                }
                 Piece::Placeholder { written, name } => match name {
-                    "TFROBOT_SKILL_DIR" => out.push_str(values.skill_dir),
+                    "TFROBOT_SKILL_DIR" => {
+                        out.push_str(values.skill_dir);
+                        slash = values.skill_dir.ends_with('/');
+                    }
                     "TFROBOT_SESSION_ID" => out.push_str(values.session.ok_or(ExpandError::NoValue {
                         line,
                         name: "$TFROBOT_SESSION_ID",
