@@ -2,6 +2,7 @@
 //! cancellation. It never waits for end of file, and never blocks on the payload.
 
 use super::channel::{self, Message};
+use super::cpu::CpuClock;
 use super::outcome::{End, KillReason, Outcome};
 use super::prepare::{Bounds, Ours, Secrets, Stdin};
 use super::streams::Stream;
@@ -39,6 +40,8 @@ pub struct Jail {
     facts: Option<Facts>,
     denials: Denials,
     wall: Duration,
+    cpu: Duration,
+    cpu_clock: Option<CpuClock>,
     started: Instant,
     running: Option<Instant>,
     end: Option<End>,
@@ -95,6 +98,8 @@ impl Jail {
             facts: None,
             denials: Denials::new(bounds.denials_kept, bounds.denials),
             wall: bounds.wall,
+            cpu: bounds.cpu,
+            cpu_clock: None,
             started,
             running: None,
             end: None,
@@ -171,6 +176,7 @@ impl Jail {
             sources.push((Source::Relay, own_stdin.as_fd(), PollFlags::POLLIN));
         }
         let left = self.deadline().saturating_duration_since(Instant::now());
+        let left = self.cpu_clock.as_ref().and_then(CpuClock::next_look).map_or(left, |look| look.min(left));
         // Rounded up, so that the loop does not spin in the last millisecond.
         let millis = i32::try_from(left.as_millis().saturating_add(1)).unwrap_or(i32::MAX);
         let mut fds: Vec<PollFd<'_>> =
@@ -227,6 +233,9 @@ impl Jail {
         }
         if self.denials.exceeded() {
             self.end_with(End::Killed(KillReason::Denials));
+        }
+        if self.cpu_clock.as_ref().and_then(CpuClock::left) == Some(Duration::ZERO) {
+            self.end_with(End::Killed(KillReason::Cpu));
         }
         if self.end.is_none() && Instant::now() >= self.deadline() {
             if self.running.is_some() {
@@ -296,6 +305,11 @@ impl Jail {
                 Ok(listener) => self.listener = Some(listener),
                 Err(error) => return self.broken("pidfd_getfd (notification listener)", &error),
             }
+        }
+        let payload = self.payload.as_ref().ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH));
+        match payload.and_then(|payload| CpuClock::of(payload.as_fd(), self.cpu)) {
+            Ok(clock) => self.cpu_clock = Some(clock),
+            Err(error) => return self.broken("clock_getcpuclockid (payload)", &error),
         }
         self.running = Some(Instant::now());
         if let Err(error) = channel::send_go(self.channel.as_fd()) {
