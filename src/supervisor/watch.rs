@@ -20,6 +20,9 @@ const SETUP_LIMIT: Duration = Duration::from_secs(20);
 /// How long the kernel is given to take down a killed namespace before we go on without its usage.
 const TEARDOWN_LIMIT: Duration = Duration::from_secs(5);
 
+/// How long init is given to reap a killed payload before it is killed too.
+const REAPING_LIMIT: Duration = Duration::from_secs(1);
+
 /// A running jail.
 #[derive(Debug)]
 pub struct Jail {
@@ -368,9 +371,14 @@ impl Jail {
 
     /// Kills what is left, waits for the kernel to take it down, reads what is still in the pipes.
     pub fn end(mut self) -> Outcome {
-        // Init has left already after a normal end; ESRCH counts as done. Nothing else can fail on our own child.
-        drop(pidfd::kill(self.pidfd.as_fd()));
         let mut init = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
+        if let Some(payload) = &self.payload {
+            // The payload first: init reaps it and leaves by itself. What dies with a namespace nobody reaps, and its
+            // usage would be lost. ESRCH counts as done; nothing else can fail on our own descendants.
+            drop(pidfd::kill(payload.as_fd()));
+            drop(poll(&mut init, PollTimeout::try_from(REAPING_LIMIT).unwrap_or(PollTimeout::ZERO)));
+        }
+        drop(pidfd::kill(self.pidfd.as_fd()));
         let limit = PollTimeout::try_from(TEARDOWN_LIMIT).unwrap_or(PollTimeout::MAX);
         let gone = poll(&mut init, limit).is_ok_and(|count| count > 0);
         let used = if gone { wait::wait4(self.pid).ok().map(|(_, ended)| ended) } else { None };
