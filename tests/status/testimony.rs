@@ -129,3 +129,22 @@ fn digests_name_what_ran() {
     assert_eq!(digests["input"], "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
     assert_eq!(digests["stdout"], "54034ac5c6e9ea95734ec2b729fd6d62abf64af34a9f9ce5d466cb788191a73d");
 }
+
+/// Also of a run that was killed: nobody reaps what dies with its namespace, so the script goes first.
+#[test]
+fn usage_is_told_of_a_killed_run_too() {
+    let script = "
+import time
+block = bytearray(100 << 20)
+block[::4096] = b'x' * len(block[::4096])
+end = time.process_time() + 0.4
+while time.process_time() < end:
+    pass
+time.sleep(60)
+";
+    let ran = Skill::new(script).run().args(["--timeout", "2s"]).go();
+    assert_end(&ran, "timeout", 124);
+    let usage = |name: &str| ran.report["usage"][name].as_u64().unwrap();
+    assert!(usage("max_rss_kib") >= 100 << 10, "{ran:?}");
+    assert!(usage("cpu_ms") >= 400, "{ran:?}");
+}
