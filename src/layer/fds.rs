@@ -57,9 +57,10 @@ impl Prepared {
         let needed = u64::from(EXEC_FD.unsigned_abs()) + 1;
         let (soft, hard) = rlimit::get(libc::RLIMIT_NOFILE).step(Layer::Fds, "prlimit(RLIMIT_NOFILE)")?;
         if soft < needed {
+            // Root may raise the hard one too; anybody else gets EPERM.
             let step =
                 "prlimit(RLIMIT_NOFILE): the hard limit of the caller is too low for the exec descriptor";
-            rlimit::set(libc::RLIMIT_NOFILE, needed, hard).step(Layer::Fds, step)?;
+            rlimit::set(libc::RLIMIT_NOFILE, needed, hard.max(needed)).step(Layer::Fds, step)?;
         }
         Ok(Self {
             stdin: above(stdin)?,

@@ -26,12 +26,23 @@ pub struct Plan {
     pub limits: Vec<Limit>,
 }
 
+/// Where the kernel's own cpu limit lies, in seconds: it counts by the tick, so far above the supervisor's that the two
+/// are never confused.
+pub fn cpu_backstop(cpu_s: u64) -> u64 {
+    cpu_s.saturating_add(cpu_s / 4).saturating_add(1)
+}
+
 /// `address_space`: whether memory is bounded by RLIMIT_AS (there is no cgroup that bounds it).
 pub fn plan(limits: &Limits, address_space: bool) -> Plan {
     let of = |name, resource, value, reason: &str| Limit { name, resource, value, reason: reason.to_owned() };
     let from = |name, resource, bound: &Bound| of(name, resource, bound.value, &bound.reason);
     let mut list = vec![
-        from("cpu", libc::RLIMIT_CPU, &limits.cpu_s),
+        of(
+            "cpu",
+            libc::RLIMIT_CPU,
+            cpu_backstop(limits.cpu_s.value),
+            "the supervisor keeps the policy's limit; this holds if it is stopped",
+        ),
         from("fsize", libc::RLIMIT_FSIZE, &limits.file_bytes),
         // Init counts too: the kernel counts per user namespace and uid.
         of("nproc", libc::RLIMIT_NPROC, limits.threads.value + 1, &limits.threads.reason),

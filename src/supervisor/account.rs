@@ -1,8 +1,8 @@
 //! From an outcome to the result document: what held, what was used, what was refused.
 
 use super::outcome::{End, KillReason, Outcome};
+use super::refused;
 use super::verdict::{self, WorkdirUse};
-use crate::host::{self, Host};
 use crate::layer::Layer;
 use crate::plan::Plan;
 use crate::policy::schema::NEWEST_LANDLOCK_ABI;
@@ -25,7 +25,7 @@ pub fn workdir_use(outcome: &Outcome) -> WorkdirUse {
 /// The document, but for what only the command knows (skill, script, runtime, streams, artifacts).
 pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
     let workdir = workdir_use(outcome);
-    let mut report = Report::empty(verdict::status(outcome, plan, &workdir));
+    let mut report = Report::empty(verdict::status(outcome, &workdir));
     report.policy = Some(plan.policy.clone());
     report.policy_modified = plan.policy_modified;
     report.digests = Digests {
@@ -70,7 +70,7 @@ fn error(outcome: &Outcome, status: Status) -> Option<Error> {
         hint: hint.map(str::to_owned),
     };
     match &outcome.end {
-        End::SetupFailed { layer, step, errno } => Some(setup_error(layer, step, *errno)),
+        End::SetupFailed { layer, step, errno } => Some(refused::error(layer, step, *errno)),
         End::SecretsRefused(why) => {
             let (cause, hint) =
                 why.split_once("\nhint: ").map_or((why.as_str(), None), |(c, h)| (c, Some(h)));
@@ -81,6 +81,11 @@ fn error(outcome: &Outcome, status: Status) -> Option<Error> {
                 "timeout",
                 "the wall-clock limit was reached".to_owned(),
                 Some("`--timeout` may ask for more, up to the policy's ceiling"),
+            ),
+            KillReason::Cpu => plain(
+                "cpu_limit",
+                "the processor time of the policy was used up".to_owned(),
+                Some("give it less to do at once, or raise limits.cpu in the policy"),
             ),
             KillReason::Stdout => plain(
                 "output_limit",
@@ -103,9 +108,6 @@ fn error(outcome: &Outcome, status: Status) -> Option<Error> {
             None,
         )),
         _ => match status {
-            Status::CpuLimit => {
-                Some(plain("cpu_limit", "the cpu time of the policy was used up".to_owned(), None))
-            }
             Status::MemoryLimit => Some(plain(
                 "memory_limit",
                 "the kernel killed for want of memory in the run's cgroup".to_owned(),
@@ -126,19 +128,6 @@ fn error(outcome: &Outcome, status: Status) -> Option<Error> {
             }
             _ => None,
         },
-    }
-}
-
-/// The cause in the words of `doctor`, by the facts of this host.
-fn setup_error(layer: &str, step: &str, errno: i32) -> Error {
-    let diagnosis = host::diagnose_layer(layer, step, errno, &Host::probe(None));
-    Error {
-        id: diagnosis.id(),
-        layer: Some(layer.to_owned()),
-        step: Some(step.to_owned()),
-        errno: Some(errno),
-        cause: format!("{layer}: {step}: {}: {diagnosis}", std::io::Error::from_raw_os_error(errno)),
-        hint: Some(diagnosis.hint()),
     }
 }
 

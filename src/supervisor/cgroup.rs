@@ -15,6 +15,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PREFIX: &str = "skilljail-";
+/// The step of a run whose policy insists on a cgroup that nobody handed over.
+pub const NONE_NAMED: &str = "the policy requires a cgroup and --cgroup names none";
+/// The step of a `--cgroup` that is something else.
+pub const NOT_V2: &str = "--cgroup is not a cgroup v2 directory";
 const CGROUP2_SUPER_MAGIC: i64 = 0x6367_7270;
 
 /// A leaf of one run; removed by [`Leaf::finish`], or when dropped.
@@ -38,9 +42,7 @@ impl Leaf {
     pub(super) fn for_job(job: &Job<'_>) -> Result<Option<Self>, ApplyError> {
         let Some(parent) = job.cgroup else {
             if job.plan.cgroup.mode == CgroupMode::Required {
-                return Err(failed("the policy requires a cgroup and --cgroup names none")(
-                    io::Error::from_raw_os_error(libc::ENOENT),
-                ));
+                return Err(failed(NONE_NAMED)(io::Error::from_raw_os_error(libc::ENOENT)));
             }
             return Ok(None);
         };
@@ -52,9 +54,7 @@ impl Leaf {
         let kind =
             nix::sys::statfs::fstatfs(&dir).map_err(|errno| failed("statfs --cgroup")(errno.into()))?;
         if kind.filesystem_type().0 != CGROUP2_SUPER_MAGIC {
-            return Err(failed("--cgroup is not a cgroup v2 directory")(io::Error::from_raw_os_error(
-                libc::EINVAL,
-            )));
+            return Err(failed(NOT_V2)(io::Error::from_raw_os_error(libc::EINVAL)));
         }
         // Held while leaves come and go, so that no sweep sees a leaf that is not locked yet.
         let parent_lock = lock(dir, FlockArg::LockExclusive, "lock --cgroup")?;

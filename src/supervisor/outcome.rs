@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 pub enum KillReason {
     /// The wall-clock deadline.
     Timeout,
+    /// The processor time.
+    Cpu,
     /// More stdout than the policy allows.
     Stdout,
     /// More stderr than the policy allows.

@@ -81,6 +81,8 @@ pub struct Ours {
 pub struct Bounds {
     /// Wall-clock limit.
     pub wall: Duration,
+    /// Processor time.
+    pub cpu: Duration,
     /// stdout's cap.
     pub stdout: u64,
     /// stderr's cap.
@@ -150,6 +152,7 @@ pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Option<Secrets<'
     let limits = &plan.limits;
     let bounds = Bounds {
         wall: job.wall,
+        cpu: super::cpu::bound(limits.cpu_s.value),
         stdout: limits.stdout_bytes.value,
         stderr: limits.stderr_bytes.value,
         stderr_kept: limits.stderr_kept_bytes.value,

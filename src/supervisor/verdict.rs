@@ -3,6 +3,7 @@
 use super::outcome::{End, KillReason, Outcome};
 use crate::plan::Plan;
 use crate::report::{Backend, LimitEntry, Reached, Status};
+use crate::sys::rlimit;
 
 /// How full the workdir's tmpfs was when everything was over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,23 +16,19 @@ pub struct WorkdirUse {
     pub inodes_full: bool,
 }
 
-/// RLIMIT_CPU is checked at the clock tick, and rusage is finer: a process killed for it may be short by one.
-const TICK_US: u64 = 20_000;
-
-/// Whether the kernel ended the payload for its cpu time: SIGKILL that we did not send, with the time used up.
-fn cpu_reached(outcome: &Outcome, plan: &Plan) -> bool {
-    let End::Ended(ended) = &outcome.end else { return false };
-    let limit_us = plan.limits.cpu_s.value * 1_000_000;
-    ended.signal() == Some(libc::SIGKILL) && ended.cpu_us + TICK_US >= limit_us
+/// What is in force of a limit that an rlimit keeps: a lower hard limit of the caller's stays.
+fn in_force(resource: u32, planned: u64) -> u64 {
+    rlimit::get(resource).map_or(planned, |(_, hard)| planned.min(hard))
 }
 
 /// The status of an outcome.
-pub fn status(outcome: &Outcome, plan: &Plan, workdir: &WorkdirUse) -> Status {
+pub fn status(outcome: &Outcome, workdir: &WorkdirUse) -> Status {
     let counts = outcome.cgroup.unwrap_or_default();
     match &outcome.end {
         End::SetupFailed { .. } => Status::SetupFailed,
         End::SecretsRefused(_) => Status::InputRejected,
         End::Killed(KillReason::Timeout) => Status::Timeout,
+        End::Killed(KillReason::Cpu) => Status::CpuLimit,
         End::Killed(KillReason::Stdout | KillReason::Stderr) => Status::OutputLimit,
         End::Killed(KillReason::Denials) => Status::KilledByPolicy,
         End::Killed(KillReason::Cancelled(_)) => Status::Cancelled,
@@ -41,7 +38,6 @@ pub fn status(outcome: &Outcome, plan: &Plan, workdir: &WorkdirUse) -> Status {
             (Some(0), _) => Status::Ok,
             // The filter refuses to send SIGSYS, so only the filter's own kill ends a process with it.
             (_, Some(libc::SIGSYS)) => Status::KilledByPolicy,
-            _ if cpu_reached(outcome, plan) => Status::CpuLimit,
             (_, Some(libc::SIGXFSZ)) => Status::DiskLimit,
             _ if workdir.bytes_full || workdir.inodes_full => Status::DiskLimit,
             _ if counts.pids_max > 0 => Status::ProcessLimit,
@@ -64,13 +60,24 @@ pub fn limits(outcome: &Outcome, plan: &Plan, workdir: &WorkdirUse) -> Vec<Limit
         }
         None => (Reached::Unknown, Backend::Rlimit, Reached::Unknown, Backend::Rlimit),
     };
+    let (memory_bytes, threads) = match outcome.cgroup {
+        Some(_) => (l.memory_bytes.value, l.threads.value),
+        None => (
+            in_force(libc::RLIMIT_AS, l.memory_bytes.value),
+            // Init is counted too.
+            in_force(libc::RLIMIT_NPROC, l.threads.value + 1).saturating_sub(1),
+        ),
+    };
+    let cpu_ms = u64::try_from(super::cpu::bound(l.cpu_s.value).as_millis()).unwrap_or(u64::MAX);
+    let file_bytes = in_force(libc::RLIMIT_FSIZE, l.file_bytes.value);
+    let open_files = in_force(libc::RLIMIT_NOFILE, l.open_files.value);
     let signal = if let End::Ended(ended) = &outcome.end { ended.signal() } else { None };
     let entry = |name, value, unit, backend, reached| LimitEntry { name, value, unit, backend, reached };
     vec![
         entry("wall", l.wall_ms.value, "ms", Backend::Supervisor, yes_no(killed(KillReason::Timeout))),
-        entry("cpu", l.cpu_s.value, "s", Backend::Rlimit, yes_no(cpu_reached(outcome, plan))),
-        entry("memory", l.memory_bytes.value, "bytes", memory_backend, memory),
-        entry("threads", l.threads.value, "count", process_backend, processes),
+        entry("cpu", cpu_ms, "ms", Backend::Supervisor, yes_no(killed(KillReason::Cpu))),
+        entry("memory", memory_bytes, "bytes", memory_backend, memory),
+        entry("threads", threads, "count", process_backend, processes),
         entry("workdir", l.workdir_bytes.value, "bytes", Backend::Tmpfs, or_unknown(workdir.bytes_full)),
         entry(
             "workdir_inodes",
@@ -80,14 +87,8 @@ pub fn limits(outcome: &Outcome, plan: &Plan, workdir: &WorkdirUse) -> Vec<Limit
             or_unknown(workdir.inodes_full),
         ),
         entry("shm", l.shm_bytes.value, "bytes", Backend::Tmpfs, Reached::Unknown),
-        entry(
-            "file",
-            l.file_bytes.value,
-            "bytes",
-            Backend::Rlimit,
-            or_unknown(signal == Some(libc::SIGXFSZ)),
-        ),
-        entry("open_files", l.open_files.value, "count", Backend::Rlimit, Reached::Unknown),
+        entry("file", file_bytes, "bytes", Backend::Rlimit, or_unknown(signal == Some(libc::SIGXFSZ))),
+        entry("open_files", open_files, "count", Backend::Rlimit, Reached::Unknown),
         entry(
             "stdout",
             l.stdout_bytes.value,

@@ -2,6 +2,7 @@
 //! cancellation. It never waits for end of file, and never blocks on the payload.
 
 use super::channel::{self, Message};
+use super::cpu::CpuClock;
 use super::outcome::{End, KillReason, Outcome};
 use super::prepare::{Bounds, Ours, Secrets, Stdin};
 use super::streams::Stream;
@@ -18,6 +19,9 @@ use std::time::{Duration, Instant};
 const SETUP_LIMIT: Duration = Duration::from_secs(20);
 /// How long the kernel is given to take down a killed namespace before we go on without its usage.
 const TEARDOWN_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long init is given to reap a killed payload before it is killed too.
+const REAPING_LIMIT: Duration = Duration::from_secs(1);
 
 /// A running jail.
 #[derive(Debug)]
@@ -39,6 +43,8 @@ pub struct Jail {
     facts: Option<Facts>,
     denials: Denials,
     wall: Duration,
+    cpu: Duration,
+    cpu_clock: Option<CpuClock>,
     started: Instant,
     running: Option<Instant>,
     end: Option<End>,
@@ -95,6 +101,8 @@ impl Jail {
             facts: None,
             denials: Denials::new(bounds.denials_kept, bounds.denials),
             wall: bounds.wall,
+            cpu: bounds.cpu,
+            cpu_clock: None,
             started,
             running: None,
             end: None,
@@ -171,6 +179,7 @@ impl Jail {
             sources.push((Source::Relay, own_stdin.as_fd(), PollFlags::POLLIN));
         }
         let left = self.deadline().saturating_duration_since(Instant::now());
+        let left = self.cpu_clock.as_ref().and_then(CpuClock::next_look).map_or(left, |look| look.min(left));
         // Rounded up, so that the loop does not spin in the last millisecond.
         let millis = i32::try_from(left.as_millis().saturating_add(1)).unwrap_or(i32::MAX);
         let mut fds: Vec<PollFd<'_>> =
@@ -227,6 +236,9 @@ impl Jail {
         }
         if self.denials.exceeded() {
             self.end_with(End::Killed(KillReason::Denials));
+        }
+        if self.cpu_clock.as_ref().and_then(CpuClock::left) == Some(Duration::ZERO) {
+            self.end_with(End::Killed(KillReason::Cpu));
         }
         if self.end.is_none() && Instant::now() >= self.deadline() {
             if self.running.is_some() {
@@ -297,6 +309,11 @@ impl Jail {
                 Err(error) => return self.broken("pidfd_getfd (notification listener)", &error),
             }
         }
+        let payload = self.payload.as_ref().ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH));
+        match payload.and_then(|payload| CpuClock::of(payload.as_fd(), self.cpu)) {
+            Ok(clock) => self.cpu_clock = Some(clock),
+            Err(error) => return self.broken("clock_getcpuclockid (payload)", &error),
+        }
         self.running = Some(Instant::now());
         if let Err(error) = channel::send_go(self.channel.as_fd()) {
             self.broken("send go", &error);
@@ -354,9 +371,14 @@ impl Jail {
 
     /// Kills what is left, waits for the kernel to take it down, reads what is still in the pipes.
     pub fn end(mut self) -> Outcome {
-        // Init has left already after a normal end; ESRCH counts as done. Nothing else can fail on our own child.
-        drop(pidfd::kill(self.pidfd.as_fd()));
         let mut init = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
+        if let Some(payload) = &self.payload {
+            // The payload first: init reaps it and leaves by itself. What dies with a namespace nobody reaps, and its
+            // usage would be lost. ESRCH counts as done; nothing else can fail on our own descendants.
+            drop(pidfd::kill(payload.as_fd()));
+            drop(poll(&mut init, PollTimeout::try_from(REAPING_LIMIT).unwrap_or(PollTimeout::ZERO)));
+        }
+        drop(pidfd::kill(self.pidfd.as_fd()));
         let limit = PollTimeout::try_from(TEARDOWN_LIMIT).unwrap_or(PollTimeout::MAX);
         let gone = poll(&mut init, limit).is_ok_and(|count| count > 0);
         let used = if gone { wait::wait4(self.pid).ok().map(|(_, ended)| ended) } else { None };

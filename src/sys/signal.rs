@@ -23,10 +23,12 @@ pub fn reset_all() -> io::Result<()> {
 }
 
 /// Gives SIGCHLD its default action, without which wait4(2) fails where the caller ignored it, and lets a broken
-/// pipe be an error instead of a death.
+/// pipe, or a file that is larger than the caller's RLIMIT_FSIZE, be an error instead of a death.
 pub fn prepare_supervisor() -> io::Result<()> {
-    for (signal, action) in [(libc::SIGCHLD, libc::SIG_DFL), (libc::SIGPIPE, libc::SIG_IGN)] {
-        // SAFETY: SIG_DFL and SIG_IGN are valid dispositions of both signals.
+    let actions =
+        [(libc::SIGCHLD, libc::SIG_DFL), (libc::SIGPIPE, libc::SIG_IGN), (libc::SIGXFSZ, libc::SIG_IGN)];
+    for (signal, action) in actions {
+        // SAFETY: SIG_DFL and SIG_IGN are valid dispositions of these signals.
         if unsafe { libc::signal(signal, action) } == libc::SIG_ERR {
             return Err(io::Error::last_os_error());
         }

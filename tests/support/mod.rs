@@ -109,7 +109,6 @@ pub struct Run {
 }
 
 /// What came of it.
-#[derive(Debug)]
 pub struct Ran {
     /// The result document.
     pub report: Value,
@@ -148,6 +147,24 @@ impl Run {
         self
     }
 
+    /// Lets another program start it: `words` and then the whole command.
+    #[must_use]
+    pub fn inside(mut self, words: &[&str]) -> Self {
+        let mut outer = Command::new(words[0]);
+        outer.args(&words[1..]).arg(self.command.get_program()).args(self.command.get_args());
+        for (name, value) in self.command.get_envs() {
+            outer.env(name, value.unwrap_or_default());
+        }
+        self.command = outer;
+        self
+    }
+
+    /// Lets a shell start it after a line that lowers limits or does the like.
+    #[must_use]
+    pub fn under(self, line: &str) -> Self {
+        self.inside(&["sh", "-c", &format!("{line}; exec \"$@\""), "sh"])
+    }
+
     /// Runs it to the end.
     pub fn go(self) -> Ran {
         Ran::of(&feed(self.command, &self.input))
@@ -170,6 +187,13 @@ pub fn policy(change: impl FnOnce(&mut Value)) -> tempfile::NamedTempFile {
     let mut file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file can be made");
     file.write_all(policy.to_string().as_bytes()).expect("it can be written");
     file
+}
+
+impl std::fmt::Debug for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Compact: the document in full takes pages.
+        write!(f, "exit code {}, stderr {:?}, document {}", self.code, self.stderr, self.report)
+    }
 }
 
 /// Runs a command with these bytes on its stdin.

@@ -1,0 +1,83 @@
+//! The processor time of the payload, by the kernel's precise clock of that process.
+//!
+//! RLIMIT_CPU counts by the clock tick, which on a busy machine is wrong by a tenth, and its SIGKILL looks like any
+//! other: so the supervisor keeps the limit, and the rlimit lies above it, for the time when the supervisor is stopped.
+
+use crate::layer::rlimits::cpu_backstop;
+use crate::sys::rlimit;
+use nix::time::ClockId;
+use nix::unistd::Pid;
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::time::Duration;
+
+/// Looking more often than this costs more than it tells.
+const SHORTEST_LOOK: Duration = Duration::from_millis(5);
+
+/// The limit that is kept: the policy's, or less where the caller's own hard limit would strike before.
+pub fn bound(policy_s: u64) -> Duration {
+    let policy = Duration::from_secs(policy_s);
+    match rlimit::get(libc::RLIMIT_CPU) {
+        // By as much below as the tick may be wrong.
+        Ok((_, hard)) if hard < cpu_backstop(policy_s) => policy.min(Duration::from_millis(hard * 800)),
+        _ => policy,
+    }
+}
+
+/// A process's clock, and how much of it may be used.
+#[derive(Debug)]
+pub struct CpuClock {
+    clock: ClockId,
+    bound: Duration,
+    parallel: u32,
+}
+
+impl CpuClock {
+    /// The clock of the process that a pidfd names.
+    ///
+    /// # Errors
+    /// ESRCH: it is gone; what reading `/proc/self/fdinfo` may fail with.
+    pub fn of(pidfd: BorrowedFd<'_>, bound: Duration) -> io::Result<Self> {
+        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd()))?;
+        let pid = text.lines().find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok());
+        let pid: i32 = pid.filter(|pid| *pid > 0).ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+        let parallel = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            clock: ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?,
+            bound,
+            parallel: u32::try_from(parallel).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// How much is left; `None` when the process is gone.
+    pub fn left(&self) -> Option<Duration> {
+        let used = Duration::from(self.clock.now().ok()?);
+        Some(self.bound.saturating_sub(used))
+    }
+
+    /// When it can be used up at the earliest, with a thread on each processor.
+    pub fn next_look(&self) -> Option<Duration> {
+        self.left().map(|left| (left / self.parallel).max(SHORTEST_LOOK))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CpuClock;
+    use std::os::fd::AsFd as _;
+    use std::time::Duration;
+
+    #[test]
+    fn a_busy_process_uses_its_time_up_and_a_dead_one_has_no_clock() {
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let pidfd = crate::sys::pidfd_getfd::open(i32::try_from(child.id()).unwrap()).unwrap();
+        let clock = CpuClock::of(pidfd.as_fd(), Duration::from_millis(50)).unwrap();
+        while clock.left().unwrap() > Duration::ZERO {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(clock.left(), None);
+        assert!(CpuClock::of(pidfd.as_fd(), Duration::from_secs(1)).is_err());
+    }
+}
