@@ -115,10 +115,24 @@ impl NotifSizes {
     /// # Errors
     /// ENOENT: the caller no longer waits.
     pub fn error(self, listener: BorrowedFd<'_>, id: u64, errno: i32) -> io::Result<()> {
+        // Error (negative) and flags (0: never CONTINUE).
+        self.send(listener, id, u64::from((-errno.abs()).cast_unsigned()))
+    }
+
+    /// Lets the call run (`SECCOMP_USER_NOTIF_FLAG_CONTINUE`): no build but the laboratory's can.
+    ///
+    /// # Errors
+    /// ENOENT: the caller no longer waits.
+    #[cfg(feature = "lab")]
+    pub fn proceed(self, listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
+        self.send(listener, id, 1 << 32)
+    }
+
+    fn send(self, listener: BorrowedFd<'_>, id: u64, error_flags: u64) -> io::Result<()> {
         let mut room = [0u64; ROOM];
+        // id, val, then error and flags.
         room[0] = id;
-        // id, val, then error (negative) and flags (0: never CONTINUE).
-        room[2] = u64::from((-errno.abs()).cast_unsigned());
+        room[2] = error_flags;
         let request = request(2 | 1, 1, self.resp);
         // SAFETY: the kernel reads its own struct, whose size `probe` found to fit the room.
         checked(unsafe {
