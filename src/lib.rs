@@ -15,6 +15,8 @@ pub mod cmd;
 pub mod digest;
 pub mod exit;
 pub mod host;
+#[cfg(feature = "lab")]
+pub mod lab;
 pub mod layer;
 pub mod notify;
 pub mod payload;
