@@ -2,8 +2,7 @@
 
 use super::world::HOSTNAME;
 use crate::sys::clone3::{Cloned, clone3};
-use crate::sys::{add_key, errno, exit_group, keyctl, prctl, shm, wait};
-use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
+use crate::sys::{add_key, errno, exit_group, keyctl, prctl, shm, signal, wait};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -72,7 +71,8 @@ impl Canaries {
             .and_then(|()| add_key::to_session(c"skilljail-lab:canary", KEY_TEXT.as_bytes()))
             .is_ok();
         let process = child(|| {
-            let default = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None);
+            // Whatever the caller ignores or blocks: this process dies of what reaches it.
+            let default = signal::reset_all();
             let bound = prctl::set_pdeathsig(libc::SIGKILL);
             while default.is_ok() && bound.is_ok() {
                 nix::unistd::pause();

@@ -10,7 +10,8 @@ X86 = platform.machine() == "x86_64"
 
 def call(name, *args):
     function = getattr(libc, name)
-    function.restype = ctypes.c_long
+    # What the C library declares: as a long, the -1 of an int can look like a big number.
+    function.restype = ctypes.c_long if name == "syscall" else ctypes.c_int
     result = function(*args)
     if result == -1:
         raise OSError(ctypes.get_errno(), name)
