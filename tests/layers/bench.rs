@@ -167,7 +167,7 @@ impl Case {
             .unwrap_or_else(|error| panic!("no document ({error}): {stderr}"));
         let document: Value = document;
         assert_eq!(document["laboratory"], true);
-        assert_ne!(document["status"], "setup_failed", "{}: {words:?}: {document:#}", self.name);
+        assert_ne!(document["status"], "setup_failed", "{}: {words:?}: {}", self.name, document["error"]);
         Ran { document, file: fs::read_to_string(file).expect("it can be read") }
     }
 }
