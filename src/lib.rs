@@ -33,6 +33,8 @@ pub mod cmd;
 pub mod digest;
 pub mod exit;
 pub mod host;
+#[cfg(feature = "lab")]
+pub mod lab;
 pub mod layer;
 pub mod manual;
 pub mod notify;

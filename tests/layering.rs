@@ -21,7 +21,14 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
     let with = |more: &[&'static str]| [DATA.as_slice(), more].concat();
     BTreeMap::from([
         ("main", vec!["cli", "cmd", "exit"]),
-        ("bin", with(&["cli", "cmd", "exit", "audit", "supervisor", "plan", "report", "render", "attack"])),
+        (
+            "bin",
+            with(&["cli", "cmd", "exit", "audit", "supervisor", "plan", "report", "render", "attack", "lab"]),
+        ),
+        (
+            "lab",
+            with(&["cli", "cmd", "exit", "supervisor", "plan", "layer", "notify", "report", "sys", "target"]),
+        ),
         ("lib", vec![]),
         ("cli", vec![]),
         ("exit", vec![]),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// What is wrong with the words of `exec`.
 #[derive(Debug, thiserror::Error)]
-enum ExecError {
+pub(crate) enum ExecError {
     #[error("--ro-bind {word}: {source}")]
     Bind { word: String, source: std::io::Error },
     #[error(
@@ -74,7 +74,8 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
     result::tell(report, &outcome.stdout, &outcome.stderr, to, io)
 }
 
-fn find(args: &ExecArgs) -> Result<(Program, std::os::fd::OwnedFd), ExecError> {
+/// The program and what it needs, on the host.
+pub(crate) fn find(args: &ExecArgs) -> Result<(Program, std::os::fd::OwnedFd), ExecError> {
     let binds = args.ro_bind.iter().map(|word| bind(word)).collect::<Result<Vec<_>, _>>()?;
     let (program, rest) =
         args.program.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));

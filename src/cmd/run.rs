@@ -27,10 +27,10 @@ use std::time::Duration;
 const REQUIREMENTS: &str = "requirements";
 
 /// Why a run was refused before there was a jail: the status and the stable id go into the document.
-struct Refusal {
+pub(crate) struct Refusal {
     status: Status,
     id: &'static str,
-    error: Box<dyn Error>,
+    pub(crate) error: Box<dyn Error>,
 }
 
 fn refusal<E: Error + 'static>(status: Status, id: &'static str) -> impl Fn(E) -> Refusal {
@@ -38,14 +38,14 @@ fn refusal<E: Error + 'static>(status: Status, id: &'static str) -> impl Fn(E) -
 }
 
 /// What was asked for, opened and checked, in the order of the design.
-struct Checked {
-    policy: Policy,
+pub(crate) struct Checked {
+    pub(crate) policy: Policy,
     skill: Skill,
     loaded: Loaded,
     input: Input,
     files: Vec<inputs::InputFile>,
     runtime: Runtime,
-    plan: Plan,
+    pub(crate) plan: Plan,
 }
 
 /// Runs the command.
@@ -71,7 +71,7 @@ pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
         Ok(checked) => checked,
         Err(refused) => return refuse(&refused, known, audit.as_ref(), to, io),
     };
-    let outcome = match supervise(args, &checked, &settings) {
+    let outcome = match supervise(args, &checked, &settings, supervisor::run) {
         Ok(outcome) => outcome,
         Err(refused) => return refuse(&refused, known, audit.as_ref(), to, io),
     };
@@ -88,7 +88,13 @@ fn open_targets(args: &RunArgs) -> Result<(Destination, Option<AuditLog>), targe
     Ok((Destination { report, json: args.json }, audit))
 }
 
-fn check(args: &RunArgs, policy: Policy, wall: Duration, known: &mut Report) -> Result<Checked, Refusal> {
+/// Opens and checks everything; `known` is what a refusal can already say.
+pub(crate) fn check(
+    args: &RunArgs,
+    policy: Policy,
+    wall: Duration,
+    known: &mut Report,
+) -> Result<Checked, Refusal> {
     let limits = policy.limits();
     let skill_refused = |error| refusal(Status::SkillRejected, "skill_rejected")(error);
     let path = skill::find(args.skills.as_deref(), &args.skill).map_err(skill_refused)?;
@@ -180,7 +186,13 @@ fn program(args: &RunArgs, loaded: &Loaded, runtime: &Runtime, script: String) -
     }
 }
 
-fn supervise(args: &RunArgs, checked: &Checked, settings: &launch::Settings) -> Result<Outcome, Refusal> {
+/// Makes the job, and lets `run` run it.
+pub(crate) fn supervise(
+    args: &RunArgs,
+    checked: &Checked,
+    settings: &launch::Settings,
+    run: impl FnOnce(Job<'_>) -> Outcome,
+) -> Result<Outcome, Refusal> {
     let skill_files: HashMap<&str, &[u8]> =
         checked.loaded.files.iter().map(|file| (file.path.as_str(), &file.bytes[..])).collect();
     let input_files: HashMap<&str, &[u8]> =
@@ -206,7 +218,7 @@ fn supervise(args: &RunArgs, checked: &Checked, settings: &launch::Settings) -> 
         wall: settings.wall,
         cgroup: args.cgroup.as_deref(),
     };
-    Ok(supervisor::run(job))
+    Ok(run(job))
 }
 
 /// How the secrets will be read, after clone; none where the skill declares none, whatever was handed over.
@@ -232,7 +244,8 @@ fn secrets<'a>(args: &'a RunArgs, skill: &'a Skill) -> Option<Secrets<'a>> {
     }))
 }
 
-fn complete(report: &mut Report, known: Report, checked: &Checked) {
+/// Adds what only the command knows.
+pub(crate) fn complete(report: &mut Report, known: Report, checked: &Checked) {
     report.skill = known.skill;
     report.script = known.script;
     report.digests.skill = known.digests.skill;

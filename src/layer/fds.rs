@@ -1,5 +1,7 @@
 //! The descriptor table: what the jail starts with is listed here, and nothing of the caller's is in it.
 
+#[cfg(feature = "lab")]
+use super::without::{Wall, Without};
 use super::{ApplyError, Layer, Step as _};
 use crate::seccomp::EXEC_FD;
 use crate::sys::{fd, rlimit, signal};
@@ -77,8 +79,26 @@ impl Prepared {
 
 /// Lays out the table: 0 to 2 are the pipes, 3 the channel, 4 the secrets, EXEC_FD the program; all else is closed.
 /// Signal dispositions and mask, which exec would hand on too, are reset here as well.
-pub(super) fn apply(prepared: &Prepared) -> Result<(), ApplyError> {
-    signal::reset_all().step(Layer::Fds, "reset signals")?;
+pub(super) fn apply(prepared: &Prepared, #[cfg(feature = "lab")] without: Without) -> Result<(), ApplyError> {
+    #[cfg(feature = "lab")]
+    let (reset, close) = (!without.has(Wall::FdsSignals), !without.has(Wall::FdsClose));
+    #[cfg(not(feature = "lab"))]
+    let (reset, close) = (true, true);
+    if reset {
+        signal::reset_all().step(Layer::Fds, "reset signals")?;
+    }
+    lay_out(prepared)?;
+    if close {
+        let first = if prepared.secrets.is_some() { SECRETS_FD + 1 } else { SECRETS_FD };
+        let (first, exec) = (first.unsigned_abs(), EXEC_FD.unsigned_abs());
+        fd::close_range(first, exec - 1).step(Layer::Fds, "close_range")?;
+        fd::close_range(exec + 1, u32::MAX).step(Layer::Fds, "close_range")?;
+    }
+    Ok(())
+}
+
+/// Moves each descriptor to its number.
+fn lay_out(prepared: &Prepared) -> Result<(), ApplyError> {
     let mut layout = [
         (prepared.exec.as_raw_fd(), EXEC_FD, true),
         (prepared.stdin.as_raw_fd(), 0, false),
@@ -96,8 +116,5 @@ pub(super) fn apply(prepared: &Prepared) -> Result<(), ApplyError> {
             fd::dup3(from, to, cloexec).step(Layer::Fds, "dup3")?;
         }
     }
-    let first = if prepared.secrets.is_some() { SECRETS_FD + 1 } else { SECRETS_FD };
-    let (first, exec) = (first.unsigned_abs(), EXEC_FD.unsigned_abs());
-    fd::close_range(first, exec - 1).step(Layer::Fds, "close_range")?;
-    fd::close_range(exec + 1, u32::MAX).step(Layer::Fds, "close_range")
+    Ok(())
 }

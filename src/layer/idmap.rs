@@ -1,5 +1,7 @@
 //! The user namespace: who the payload is outside and inside, and that it dies with the supervisor.
 
+#[cfg(feature = "lab")]
+use super::without::{Wall, Without};
 use super::{ApplyError, Layer, Step as _};
 use crate::sys::{cred, prctl};
 use nix::unistd;
@@ -68,17 +70,30 @@ pub fn write_maps(prepared: &Prepared, pid: i32) -> Result<(), ApplyError> {
 }
 
 /// The child's part, after "go". Answers whether nested user namespaces could be forbidden by sysctl.
-pub(super) fn apply(prepared: &Prepared) -> Result<bool, ApplyError> {
-    // Its own session: no controlling terminal, and kill(0) from inside reaches no process group of the caller's.
-    unistd::setsid().step(Layer::Idmap, "setsid")?;
+pub(super) fn apply(
+    prepared: &Prepared,
+    #[cfg(feature = "lab")] without: Without,
+) -> Result<bool, ApplyError> {
+    #[cfg(feature = "lab")]
+    let (session, nested) = (!without.has(Wall::IdmapSession), !without.has(Wall::IdmapNested));
+    #[cfg(not(feature = "lab"))]
+    let (session, nested) = (true, true);
+    if session {
+        // Its own session: no controlling terminal, and kill(0) from inside reaches no process group of the caller's.
+        unistd::setsid().step(Layer::Idmap, "setsid")?;
+    }
     // Not a wall of its own (the filter refuses nested namespaces): read-only in stock containers, so only reported.
-    let no_nested = std::fs::write("/proc/sys/user/max_user_namespaces", "0").is_ok();
+    let no_nested = nested && std::fs::write("/proc/sys/user/max_user_namespaces", "0").is_ok();
     if prepared.switch {
         cred::setgroups_none().step(Layer::Idmap, "setgroups")?;
         cred::setresgid(INNER_ID).step(Layer::Idmap, "setresgid")?;
         cred::setresuid(INNER_ID).step(Layer::Idmap, "setresuid")?;
     }
-    if unistd::getuid().as_raw() != INNER_ID || unistd::getgid().as_raw() != INNER_ID {
+    #[cfg(feature = "lab")]
+    let inner = without.inner_id(INNER_ID);
+    #[cfg(not(feature = "lab"))]
+    let inner = INNER_ID;
+    if unistd::getuid().as_raw() != inner || unistd::getgid().as_raw() != inner {
         return Err(ApplyError {
             layer: Layer::Idmap.name(),
             step: "getuid: the map is not in force",

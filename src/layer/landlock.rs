@@ -1,5 +1,7 @@
 //! Landlock: what may be done with files and the network, by rights on the new root's hierarchies.
 
+#[cfg(feature = "lab")]
+use super::without::{Wall, Without};
 use super::{ApplyError, Layer, Step as _};
 use crate::policy::schema;
 use landlock::{
@@ -122,7 +124,18 @@ fn open_path(path: &CString) -> Result<OwnedFd, ApplyError> {
 }
 
 /// Restricts this process. Answers the ABI that is in force.
-pub(super) fn apply(prepared: &Prepared) -> Result<u32, ApplyError> {
+pub(super) fn apply(
+    prepared: &Prepared,
+    #[cfg(feature = "lab")] without: Without,
+) -> Result<u32, ApplyError> {
+    #[cfg(feature = "lab")]
+    let bound = !without.has(Wall::PrivsNoNewPrivs);
+    #[cfg(not(feature = "lab"))]
+    let bound = true;
+    #[cfg(feature = "lab")]
+    if without.has(Wall::Landlock) {
+        return Ok(0);
+    }
     let refused = |step| ApplyError { layer: Layer::Landlock.name(), step, errno: last_errno() };
     let create = || {
         let mut ruleset = Ruleset::default()
@@ -136,7 +149,8 @@ pub(super) fn apply(prepared: &Prepared) -> Result<u32, ApplyError> {
         if !scopes.is_empty() {
             ruleset = ruleset.scope(scopes)?;
         }
-        ruleset.create()
+        // Set by the layer before this one; the crate would set it again.
+        ruleset.create().map(|created| created.no_new_privs(bound))
     };
     let mut ruleset = create().map_err(|_| refused("landlock_create_ruleset"))?;
     for (path, access) in &prepared.rules {
@@ -144,7 +158,7 @@ pub(super) fn apply(prepared: &Prepared) -> Result<u32, ApplyError> {
         ruleset = ruleset.add_rule(rule).map_err(|_| refused("landlock_add_rule"))?;
     }
     let status = ruleset.restrict_self().map_err(|_| refused("landlock_restrict_self"))?;
-    if status.ruleset != RulesetStatus::FullyEnforced || !status.no_new_privs {
+    if status.ruleset != RulesetStatus::FullyEnforced || status.no_new_privs != bound {
         return Err(refused("landlock_restrict_self: not fully enforced"));
     }
     Ok(prepared.number)

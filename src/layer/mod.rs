@@ -11,6 +11,8 @@ pub mod net;
 pub mod privs;
 pub mod rlimits;
 pub mod seccomp;
+#[cfg(feature = "lab")]
+pub mod without;
 
 use crate::sys;
 use serde::Serialize;
@@ -115,10 +117,29 @@ pub struct Prepared {
     pub landlock: landlock::Prepared,
     /// Filters.
     pub seccomp: seccomp::Prepared,
+    /// The walls that the laboratory leaves out.
+    #[cfg(feature = "lab")]
+    pub without: without::Without,
 }
 
 /// Proof that every layer is in force in this process. Only [`apply_all`] makes one, only
 /// [`crate::payload::exec`] takes it, and only that executes anything: a forgotten layer does not compile.
+///
+/// ```compile_fail,E0451
+/// let proof = skilljail::layer::Sealed { _private: () };
+/// ```
+///
+/// ```compile_fail,E0063
+/// let proof = skilljail::layer::Sealed {};
+/// ```
+///
+/// What can be made is no proof:
+///
+/// ```compile_fail,E0308
+/// # use skilljail::{payload, sys::execveat::CVector};
+/// let (argv, envp) = (CVector::new(vec![]), CVector::new(vec![]));
+/// payload::exec(&(), &argv, &envp);
+/// ```
 #[derive(Debug)]
 pub struct Sealed {
     _private: (),
@@ -150,21 +171,48 @@ pub trait Link {
     fn offer_listener(&mut self, listener: Option<i32>) -> io::Result<()>;
 }
 
-/// Applies every layer in order, in the process that clone made.
+/// Applies every layer in order, in the process that clone made. Only a build for the laboratory can leave a wall out.
 pub fn apply_all(prepared: &Prepared, link: &mut dyn Link) -> Result<Sealed, ApplyError> {
-    fds::apply(&prepared.fds)?;
+    #[cfg(feature = "lab")]
+    let without = prepared.without;
+    fds::apply(
+        &prepared.fds,
+        #[cfg(feature = "lab")]
+        without,
+    )?;
     link.wait_go().step(Layer::Idmap, "wait for the maps")?;
     let sources = mounts::open_sources(&prepared.mounts)?;
-    let no_nested_userns = idmap::apply(&prepared.idmap)?;
+    let no_nested_userns = idmap::apply(
+        &prepared.idmap,
+        #[cfg(feature = "lab")]
+        without,
+    )?;
     if link.peer_is_gone() {
         return Err(io::Error::from_raw_os_error(libc::EPIPE)).step(Layer::Idmap, "the supervisor is gone");
     }
     mounts::apply(&prepared.mounts, sources)?;
-    net::apply(&prepared.net)?;
+    net::apply(
+        &prepared.net,
+        #[cfg(feature = "lab")]
+        without,
+    )?;
     rlimits::apply(&prepared.rlimits)?;
-    let own_keyring = privs::apply(&prepared.privs)?;
-    let landlock_abi = landlock::apply(&prepared.landlock)?;
+    let own_keyring = privs::apply(
+        &prepared.privs,
+        #[cfg(feature = "lab")]
+        without,
+    )?;
+    let landlock_abi = landlock::apply(
+        &prepared.landlock,
+        #[cfg(feature = "lab")]
+        without,
+    )?;
     link.fork(Facts { landlock_abi, no_nested_userns, own_keyring })?;
-    seccomp::apply(&prepared.seccomp, link)?;
+    seccomp::apply(
+        &prepared.seccomp,
+        link,
+        #[cfg(feature = "lab")]
+        without,
+    )?;
     Ok(Sealed { _private: () })
 }

@@ -3,6 +3,8 @@
 //! The plan is a typed list of operations, executed in order. All paths are below the new root; the ones that the
 //! jail will see begin with `/`.
 
+#[cfg(feature = "lab")]
+use super::without::{Wall, Without};
 use super::{ApplyError, Layer, Step as _};
 use crate::policy::DeviceName;
 use crate::sys::mount::{self, attr};
@@ -170,6 +172,9 @@ pub struct Prepared {
     root_inodes: CString,
     sources: Vec<Opened>,
     ops: Vec<Do>,
+    // Attributes that the laboratory leaves out.
+    #[cfg(feature = "lab")]
+    left_out: u64,
 }
 
 /// Gives the bytes of a `Content` that is not in the plan.
@@ -266,7 +271,41 @@ impl Prepared {
             root_inodes: decimal(plan.root_inodes)?,
             sources,
             ops,
+            #[cfg(feature = "lab")]
+            left_out: 0,
         })
+    }
+
+    /// Leaves out what the laboratory says.
+    #[cfg(feature = "lab")]
+    pub fn leave_out(&mut self, without: Without) {
+        let flags = [
+            (Wall::MountsReadonly, attr::RDONLY),
+            (Wall::MountsNosuid, attr::NOSUID),
+            (Wall::MountsNodev, attr::NODEV),
+            (Wall::MountsNoexec, attr::NOEXEC),
+        ];
+        let left_out =
+            flags.iter().filter(|(wall, _)| without.has(*wall)).fold(0, |bits, (_, bit)| bits | bit);
+        self.left_out = left_out;
+        for op in &mut self.ops {
+            if let Do::Bind { attributes, .. } | Do::Tmpfs { attributes, .. } = op {
+                *attributes &= !left_out;
+            }
+            if let Do::Tmpfs { size, inodes, .. } = op
+                && without.has(Wall::MountsSizes)
+            {
+                // tmpfs(5): 0 is no limit.
+                (*size, *inodes) = (c"0".into(), c"0".into());
+            }
+        }
+    }
+
+    /// The attributes as they are set: as planned, but in the laboratory.
+    fn attributes(&self, planned: u64) -> u64 {
+        #[cfg(feature = "lab")]
+        let planned = planned & !self.left_out;
+        planned
     }
 }
 
@@ -338,23 +377,28 @@ pub(super) fn apply(prepared: &Prepared, sources: Vec<OwnedFd>) -> Result<(), Ap
         .map(|source| mount::open_tree_clone(source.as_raw_fd(), c"").step(Layer::Mounts, "open_tree"))
         .collect::<Result<Vec<_>, _>>()?;
     drop(sources);
-    let flags = attr::NOSUID | attr::NODEV | attr::NOEXEC;
+    let flags = prepared.attributes(attr::NOSUID | attr::NODEV | attr::NOEXEC);
     let root = tmpfs(&prepared.root_size, &prepared.root_inodes, "0755", flags)?;
     mount::move_mount(root.as_fd(), libc::AT_FDCWD, c"/proc").step(Layer::Mounts, "move_mount(root)")?;
     nix::unistd::fchdir(&root).step(Layer::Mounts, "fchdir(root)")?;
     let umask = nix::sys::stat::umask(Mode::empty());
     let mut held = None;
     for op in &prepared.ops {
-        perform(op, &binds, &mut held)?;
+        perform(prepared, op, &binds, &mut held)?;
     }
     nix::sys::stat::umask(umask);
-    mount::mount_setattr(root.as_fd(), flags | attr::RDONLY)
+    mount::mount_setattr(root.as_fd(), flags | prepared.attributes(attr::RDONLY))
         .step(Layer::Mounts, "mount_setattr(root, RDONLY)")?;
     mount::pivot_root_here().step(Layer::Mounts, "pivot_root")?;
     nix::unistd::chdir("/workdir").step(Layer::Mounts, "chdir(/workdir)")
 }
 
-fn perform(op: &Do, binds: &[OwnedFd], held: &mut Option<OwnedFd>) -> Result<(), ApplyError> {
+fn perform(
+    prepared: &Prepared,
+    op: &Do,
+    binds: &[OwnedFd],
+    held: &mut Option<OwnedFd>,
+) -> Result<(), ApplyError> {
     match op {
         Do::Dir(path, mode) => make_dir(path, *mode),
         Do::File(path, mode, bytes) => make_file(path, *mode, bytes),
@@ -383,7 +427,8 @@ fn perform(op: &Do, binds: &[OwnedFd], held: &mut Option<OwnedFd>) -> Result<(),
         Do::Hold(path) => {
             let view = mount::open_tree_clone(libc::AT_FDCWD, path).step(Layer::Mounts, "open_tree(hold)")?;
             let flags = attr::RDONLY | attr::NOSUID | attr::NODEV | attr::NOEXEC;
-            mount::mount_setattr(view.as_fd(), flags).step(Layer::Mounts, "mount_setattr(hold)")?;
+            mount::mount_setattr(view.as_fd(), prepared.attributes(flags))
+                .step(Layer::Mounts, "mount_setattr(hold)")?;
             *held = Some(view);
             Ok(())
         }

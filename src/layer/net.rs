@@ -1,5 +1,7 @@
 //! The network, UTS and IPC namespaces. They are new and empty by clone; what is left is the host's name in them.
 
+#[cfg(feature = "lab")]
+use super::without::{Wall, Without};
 use super::{ApplyError, Layer, Step as _};
 use crate::policy::schema::{Network, NetworkMode};
 use serde::Serialize;
@@ -21,7 +23,12 @@ pub fn plan(network: &Network) -> Plan {
 }
 
 /// Sets the host name; the network namespace stays as clone made it: one loopback interface, down.
-pub(super) fn apply(plan: &Plan) -> Result<(), ApplyError> {
+pub(super) fn apply(plan: &Plan, #[cfg(feature = "lab")] without: Without) -> Result<(), ApplyError> {
     let NetworkMode::None = plan.mode;
+    // Without a namespace of its own the name would be somebody else's.
+    #[cfg(feature = "lab")]
+    if without.has(Wall::NetUts) {
+        return Ok(());
+    }
     nix::unistd::sethostname(&plan.hostname).step(Layer::Net, "sethostname")
 }

@@ -1,5 +1,7 @@
 //! Privileges: no capability in any set, no_new_privs, secure bits locked, a keyring of its own.
 
+#[cfg(feature = "lab")]
+use super::without::{Wall, Without};
 use super::{ApplyError, Layer, Step as _};
 use crate::sys::{keyctl, prctl};
 use serde::Serialize;
@@ -20,10 +22,45 @@ pub fn plan() -> Plan {
 }
 
 /// Drops everything, and reads back from the kernel that it is gone. Answers whether the session keyring is new.
-pub(super) fn apply(_plan: &Plan) -> Result<bool, ApplyError> {
+pub(super) fn apply(_plan: &Plan, #[cfg(feature = "lab")] without: Without) -> Result<bool, ApplyError> {
+    #[cfg(feature = "lab")]
+    let keyring = !without.has(Wall::PrivsKeyring);
+    #[cfg(not(feature = "lab"))]
+    let keyring = true;
     // Stock containers refuse keyctl; the filter refuses it to the payload in any case, so this is only reported.
-    let own_keyring = keyctl::join_anonymous_session().is_ok();
-    prctl::set_no_new_privs().step(Layer::Privs, "prctl(PR_SET_NO_NEW_PRIVS)")?;
+    let own_keyring = keyring && keyctl::join_anonymous_session().is_ok();
+    #[cfg(feature = "lab")]
+    if without.has(Wall::PrivsCapabilities) || without.has(Wall::PrivsNoNewPrivs) {
+        return apply_without(without).map(|()| own_keyring);
+    }
+    bind()?;
+    drop_capabilities()?;
+    let left = prctl::capabilities().step(Layer::Privs, "capget")?;
+    let bound = prctl::no_new_privs().step(Layer::Privs, "prctl(PR_GET_NO_NEW_PRIVS)")?;
+    if left != (0, 0) || !bound {
+        return Err(io::Error::from_raw_os_error(libc::EPERM))
+            .step(Layer::Privs, "read back: a privilege is left");
+    }
+    Ok(own_keyring)
+}
+
+#[cfg(feature = "lab")]
+fn apply_without(without: Without) -> Result<(), ApplyError> {
+    if !without.has(Wall::PrivsNoNewPrivs) {
+        bind()?;
+    }
+    if without.has(Wall::PrivsCapabilities) {
+        crate::sys::ambient::keep_all().step(Layer::Privs, "prctl(PR_CAP_AMBIENT_RAISE)")
+    } else {
+        drop_capabilities()
+    }
+}
+
+fn bind() -> Result<(), ApplyError> {
+    prctl::set_no_new_privs().step(Layer::Privs, "prctl(PR_SET_NO_NEW_PRIVS)")
+}
+
+fn drop_capabilities() -> Result<(), ApplyError> {
     prctl::clear_ambient().step(Layer::Privs, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")?;
     prctl::lock_securebits().step(Layer::Privs, "prctl(PR_SET_SECUREBITS)")?;
     for capability in 0..64 {
@@ -34,12 +71,5 @@ pub(super) fn apply(_plan: &Plan) -> Result<bool, ApplyError> {
             Err(error) => return Err(error).step(Layer::Privs, "prctl(PR_CAPBSET_DROP)"),
         }
     }
-    prctl::clear_capabilities().step(Layer::Privs, "capset")?;
-    let left = prctl::capabilities().step(Layer::Privs, "capget")?;
-    let bound = prctl::no_new_privs().step(Layer::Privs, "prctl(PR_GET_NO_NEW_PRIVS)")?;
-    if left != (0, 0) || !bound {
-        return Err(io::Error::from_raw_os_error(libc::EPERM))
-            .step(Layer::Privs, "read back: a privilege is left");
-    }
-    Ok(own_keyring)
+    prctl::clear_capabilities().step(Layer::Privs, "capset")
 }

@@ -1,5 +1,7 @@
 //! The filter: installed last, by the payload's process itself, its listener handed to the supervisor.
 
+#[cfg(feature = "lab")]
+use super::without::{Wall, Without};
 use super::{ApplyError, Layer, Link, Step as _};
 use crate::seccomp::Compiled;
 use crate::seccomp::bpf::SockFilter;
@@ -40,9 +42,17 @@ pub struct Prepared {
 }
 
 /// Installs the payload's filter. With a listener: tells the supervisor its number, and waits until it has taken it.
-pub(super) fn apply(prepared: &Prepared, link: &mut dyn Link) -> Result<(), ApplyError> {
+pub(super) fn apply(
+    prepared: &Prepared,
+    link: &mut dyn Link,
+    #[cfg(feature = "lab")] without: Without,
+) -> Result<(), ApplyError> {
     // The one exec that the filter allows names its empty path by this address.
     sys::execveat::map_empty_path().step(Layer::Seccomp, "mmap (the empty path of the exec)")?;
+    #[cfg(feature = "lab")]
+    if without.has(Wall::Seccomp) {
+        return link.offer_listener(None).step(Layer::Seccomp, "go on without a filter");
+    }
     let listener = sys::seccomp::install(&prepared.payload, prepared.notify)
         .step(Layer::Seccomp, "seccomp(SECCOMP_SET_MODE_FILTER)")?;
     if listener.is_none() && prepared.notify {

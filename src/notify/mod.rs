@@ -11,6 +11,21 @@ use std::os::fd::BorrowedFd;
 ///
 /// `false` when there was none: the caller died or its call was interrupted in between.
 pub fn answer(sizes: NotifSizes, listener: BorrowedFd<'_>, denials: &mut Denials) -> io::Result<bool> {
+    take(sizes, listener, denials, |id| sizes.error(listener, id, libc::EPERM))
+}
+
+/// The laboratory's answer: written down, and let through.
+#[cfg(feature = "lab")]
+pub fn let_through(sizes: NotifSizes, listener: BorrowedFd<'_>, denials: &mut Denials) -> io::Result<bool> {
+    take(sizes, listener, denials, |id| sizes.proceed(listener, id))
+}
+
+fn take(
+    sizes: NotifSizes,
+    listener: BorrowedFd<'_>,
+    denials: &mut Denials,
+    reply: impl FnOnce(u64) -> io::Result<()>,
+) -> io::Result<bool> {
     let call = match sizes.recv(listener) {
         Ok(call) => call,
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINTR | libc::EAGAIN)) => {
@@ -19,7 +34,7 @@ pub fn answer(sizes: NotifSizes, listener: BorrowedFd<'_>, denials: &mut Denials
         Err(error) => return Err(error),
     };
     denials.record(call.nr, &call.args);
-    match sizes.error(listener, call.id, libc::EPERM) {
+    match reply(call.id) {
         // The caller died while we looked: there is nobody to answer.
         Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(true),
         other => other.map(|()| true),

@@ -7,6 +7,8 @@ pub mod child;
 pub mod collect;
 pub mod cpu;
 pub mod init;
+#[cfg(feature = "lab")]
+pub mod laboratory;
 pub mod outcome;
 pub mod outer;
 pub mod prepare;
@@ -48,8 +50,24 @@ fn failed(step: &'static str) -> impl Fn(io::Error) -> ApplyError {
 /// # Errors
 /// None: a set-up that failed is an [`Outcome`] too, because it has a result document.
 pub fn run(job: Job<'_>) -> Outcome {
+    run_with(
+        job,
+        #[cfg(feature = "lab")]
+        &laboratory::Experiment::default(),
+    )
+}
+
+fn run_with(job: Job<'_>, #[cfg(feature = "lab")] experiment: &laboratory::Experiment) -> Outcome {
     let started = Instant::now();
-    let outcome = match refuse_elevated().and_then(|()| launch(job, started)) {
+    let launched = refuse_elevated().and_then(|()| {
+        launch(
+            job,
+            started,
+            #[cfg(feature = "lab")]
+            experiment,
+        )
+    });
+    let outcome = match launched {
         Ok(outcome) => outcome,
         Err(error) => Outcome::setup_failed(error, started),
     };
@@ -59,7 +77,11 @@ pub fn run(job: Job<'_>) -> Outcome {
     outcome
 }
 
-fn launch(job: Job<'_>, started: Instant) -> Result<Outcome, ApplyError> {
+fn launch(
+    job: Job<'_>,
+    started: Instant,
+    #[cfg(feature = "lab")] experiment: &laboratory::Experiment,
+) -> Result<Outcome, ApplyError> {
     let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
     signal::prepare_supervisor().map_err(failed("signal"))?;
     // Blocked with them: what stops a process in the background of a terminal. A stopped supervisor keeps no deadline;
@@ -71,8 +93,16 @@ fn launch(job: Job<'_>, started: Instant) -> Result<Outcome, ApplyError> {
 
     let leaf = cgroup::Leaf::for_job(&job)?;
     let (prepared, ours, limits, mut secrets) = prepare::prepare(job)?;
+    #[cfg(feature = "lab")]
+    let (prepared, namespaces) = {
+        let mut prepared = prepared;
+        experiment.change(&mut prepared);
+        (prepared, experiment.namespaces(namespaces()))
+    };
+    #[cfg(not(feature = "lab"))]
+    let namespaces = namespaces();
     let prepare::Prepared { layers, payload, has_secrets, _outer } = prepared;
-    let cloned = clone3(namespaces(), leaf.as_ref().map(cgroup::Leaf::fd)).map_err(failed("clone3"))?;
+    let cloned = clone3(namespaces, leaf.as_ref().map(cgroup::Leaf::fd)).map_err(failed("clone3"))?;
     let (pid, pidfd) = match cloned {
         Cloned::Child => child::run(&layers, payload, has_secrets),
         Cloned::Parent { pid, pidfd } => (pid, pidfd),
@@ -80,9 +110,21 @@ fn launch(job: Job<'_>, started: Instant) -> Result<Outcome, ApplyError> {
     let idmap = layers.idmap.clone();
     // The child has its copies; with ours open, no pipe would ever say end of file.
     drop(layers);
+    #[cfg(feature = "lab")]
+    let proc_pid = laboratory::pid_in_proc(&pidfd).map_err(failed("the child's pid in /proc"))?;
+    #[cfg(not(feature = "lab"))]
+    let proc_pid = pid;
     let mut jail = watch::Jail::new(pid, pidfd, ours, cancel, &limits, started);
-    let ready = idmap::write_maps(&idmap, pid)
-        .and_then(|()| channel::send_go(jail.channel()).map_err(failed("send go")));
+    #[cfg(feature = "lab")]
+    let has_maps = experiment.has_maps();
+    #[cfg(not(feature = "lab"))]
+    let has_maps = true;
+    #[cfg(feature = "lab")]
+    if experiment.let_through.is_some() {
+        jail.let_through();
+    }
+    let mapped = if has_maps { idmap::write_maps(&idmap, proc_pid) } else { Ok(()) };
+    let ready = mapped.and_then(|()| channel::send_go(jail.channel()).map_err(failed("send go")));
     match ready {
         Ok(()) => jail.watch(&mut secrets),
         Err(error) => jail.fail(error),

@@ -147,6 +147,8 @@ pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Option<Secrets<'
             init: init.program().to_vec(),
             notify: job.filter.notify(),
         },
+        #[cfg(feature = "lab")]
+        without: layer::without::Without::default(),
     };
     let payload = payload::Prepared::new(&plan.payload, &job.literals)?;
     let limits = &plan.limits;

@@ -2,6 +2,10 @@
 //!
 //! Each function is one system call (or one call with its ritual). Errors are the kernel's `errno`, untouched.
 
+#[cfg(feature = "lab")]
+pub mod add_key;
+#[cfg(feature = "lab")]
+pub mod ambient;
 pub mod clone3;
 pub mod cred;
 pub mod execveat;
@@ -20,6 +24,8 @@ pub mod prctl_read;
 pub mod rlimit;
 pub mod seccomp;
 pub mod seccomp_probe;
+#[cfg(feature = "lab")]
+pub mod shm;
 pub mod signal;
 pub mod statx_root;
 pub mod uname;

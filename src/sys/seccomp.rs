@@ -124,7 +124,7 @@ impl NotifSizes {
     /// # Errors
     /// As [`Self::error`].
     #[cfg(feature = "lab")]
-    pub fn carry_on(self, listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
+    pub fn proceed(self, listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
         const CONTINUE: u32 = 1;
         self.answer(listener, id, 0, CONTINUE)
     }

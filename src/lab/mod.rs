@@ -1,0 +1,43 @@
+//! The laboratory (feature `lab`, program `skilljail-lab`): the only place where a wall can be left out of a jail, so
+//! that a test can show what each wall is good for.
+//!
+//! ```text
+//! host: words, policy, skill, runtime, plan
+//!  '- world: user, mount, pid, net, ipc, uts, cgroup namespaces of the laboratory's own, with canaries in them
+//!      '- jail: the production line, less the walls that were left out
+//! ```
+//!
+//! A wall that is left out opens the way into the laboratory's world, not to the host: what is "outside" for the program
+//! is what the laboratory put there. Every result says that it is one of the laboratory.
+
+pub mod canaries;
+pub mod control;
+pub mod document;
+pub mod trace;
+pub mod words;
+pub mod world;
+
+use crate::cmd::Io;
+use crate::exit::Exit;
+use crate::layer::without::{MARKER, Wall};
+use words::{Command, Words};
+
+/// Runs the command that was asked for.
+pub fn dispatch(words: &Words, io: &mut Io<'_>) -> Exit {
+    match &words.command {
+        Command::Control(args) => control::control(args, io),
+        Command::Trace(args) => control::trace(args, io),
+        Command::Walls => walls(io),
+    }
+}
+
+fn walls(io: &mut Io<'_>) -> Exit {
+    let mut text = format!("{MARKER}\n");
+    for wall in Wall::ALL {
+        text.push_str(&format!("{:<20} {}\n", wall.name(), wall.what()));
+    }
+    match io.out.write_all(text.as_bytes()) {
+        Ok(()) => Exit::Success,
+        Err(_) => Exit::Failed,
+    }
+}
