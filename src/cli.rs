@@ -36,6 +36,7 @@ pub enum Command {
     /// What this host can do, what is missing, and the exact fix
     Doctor(DoctorArgs),
     /// Shell completions and man pages
+    #[cfg(feature = "review")]
     #[command(subcommand)]
     Gen(GenCommand),
 }
@@ -301,6 +302,7 @@ pub enum SchemaOf {
 }
 
 /// Words of `gen`.
+#[cfg(feature = "review")]
 #[derive(Debug, Subcommand)]
 pub enum GenCommand {
     /// Completions for a shell
@@ -310,7 +312,6 @@ pub enum GenCommand {
         shell: clap_complete::Shell,
     },
     /// A JSON schema, generated from the types
-    #[cfg(feature = "review")]
     Schema {
         /// Of what
         #[arg(value_enum)]

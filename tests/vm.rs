@@ -18,9 +18,12 @@ use std::sync::OnceLock;
 
 fn kernel() -> PathBuf {
     let folder = support::checkout().join(".run/vm/boot");
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}: run `make test-vm`", folder.display()));
+    let entries = fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}: run `make test-vm`", folder.display()));
     let mut names = entries.map(|entry| entry.unwrap().path());
-    names.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("vmlinuz")).expect("a kernel is there")
+    names
+        .find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("vmlinuz"))
+        .expect("a kernel is there")
 }
 
 fn disk() -> PathBuf {
@@ -39,8 +42,13 @@ fn disk() -> PathBuf {
     // The interpreter of the pinned tree, whatever its version.
     let bin = fs::read_dir(support::runtime().join("usr/bin")).unwrap();
     let python = bin.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let python = python.into_iter().find(|name| name.starts_with("python3.") && !name.ends_with("_pth")).unwrap();
-    archive.file("init", 0o755, init.replacen("/usr/bin/python3.11", &format!("/usr/bin/{python}"), 1).as_bytes());
+    let python =
+        python.into_iter().find(|name| name.starts_with("python3.") && !name.ends_with("_pth")).unwrap();
+    archive.file(
+        "init",
+        0o755,
+        init.replacen("/usr/bin/python3.11", &format!("/usr/bin/{python}"), 1).as_bytes(),
+    );
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("vm.img");
     fs::write(&path, archive.finish()).unwrap();
     path

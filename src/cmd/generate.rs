@@ -37,7 +37,6 @@ pub enum GenError {
 pub fn run(command: &GenCommand, io: &mut Io<'_>) -> Exit {
     let done = match command {
         GenCommand::Completions { shell } => completions(*shell, io),
-        #[cfg(feature = "review")]
         GenCommand::Schema { of } => schema(*of, io),
         GenCommand::Man { out } => man_pages(out),
     };
@@ -57,7 +56,6 @@ fn completions(shell: clap_complete::Shell, io: &mut Io<'_>) -> Result<(), GenEr
     io.out.write_all(&text).and_then(|()| io.out.flush()).map_err(GenError::Output)
 }
 
-#[cfg(feature = "review")]
 fn schema(of: crate::cli::SchemaOf, io: &mut Io<'_>) -> Result<(), GenError> {
     use crate::cli::SchemaOf;
     let schema = match of {

@@ -9,6 +9,7 @@ pub mod audit_log;
 pub mod check;
 pub mod doctor;
 pub mod exec;
+#[cfg(feature = "review")]
 pub mod generate;
 pub mod inputs;
 pub mod launch;
@@ -63,6 +64,7 @@ pub fn dispatch(cli: &Cli, io: &mut Io<'_>) -> Exit {
         Command::Manifest(command) => manifest::run(command, io),
         Command::Runtime(command) => runtime::run(command, io),
         Command::Doctor(args) => doctor::run(args, io),
+        #[cfg(feature = "review")]
         Command::Gen(command) => generate::run(command, io),
     }
 }

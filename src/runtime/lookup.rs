@@ -26,7 +26,8 @@ pub fn default_out() -> Option<PathBuf> {
 /// The tree that was named, or the first that is there.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, RuntimeError> {
     if let Some(named) = named {
-        let nothing = named.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        let nothing =
+            named.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
         if nothing {
             return Err(RuntimeError::NotFound { looked: named.display().to_string() });
         }

@@ -17,9 +17,7 @@ impl Archive {
         let size = u32::try_from(data.len()).expect("a file of less than 4 GiB");
         let name_size = u32::try_from(name.len() + 1).expect("a short name");
         self.bytes.extend_from_slice(b"070701");
-        for field in
-            [self.inode, mode, 0, 0, 1, 0, size, 0, 0, device.0, device.1, name_size, 0]
-        {
+        for field in [self.inode, mode, 0, 0, 1, 0, size, 0, 0, device.0, device.1, name_size, 0] {
             self.bytes.extend_from_slice(format!("{field:08x}").as_bytes());
         }
         self.bytes.extend_from_slice(name.as_bytes());
@@ -51,7 +49,8 @@ impl Archive {
 
     pub(crate) fn tree(&mut self, from: &Path, name: &str) {
         self.folder(name);
-        let mut entries: Vec<_> = fs::read_dir(from).expect("it can be listed").map(|entry| entry.expect("an entry")).collect();
+        let mut entries: Vec<_> =
+            fs::read_dir(from).expect("it can be listed").map(|entry| entry.expect("an entry")).collect();
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let below = format!("{name}/{}", entry.file_name().to_str().expect("a UTF-8 name"));
