@@ -20,6 +20,7 @@ pub mod world;
 use crate::cmd::Io;
 use crate::exit::Exit;
 use crate::layer::without::{MARKER, Wall};
+use std::fmt::Write as _;
 use words::{Command, Words};
 
 /// Runs the command that was asked for.
@@ -34,7 +35,8 @@ pub fn dispatch(words: &Words, io: &mut Io<'_>) -> Exit {
 fn walls(io: &mut Io<'_>) -> Exit {
     let mut text = format!("{MARKER}\n");
     for wall in Wall::ALL {
-        text.push_str(&format!("{:<20} {}\n", wall.name(), wall.what()));
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{:<20} {}", wall.name(), wall.what());
     }
     match io.out.write_all(text.as_bytes()) {
         Ok(()) => Exit::Success,

@@ -15,7 +15,6 @@ pub struct Words {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "made once per process, read once")]
 pub enum Command {
     /// Run something with walls left out, in a world of the laboratory's own
     Control(ControlArgs),
@@ -55,7 +54,6 @@ pub struct TraceArgs {
 
 /// What runs: the words are those of `skilljail`.
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "made once per process, read once")]
 pub enum What {
     /// One script of a skill
     Run(RunArgs),

@@ -79,7 +79,7 @@ struct Collector<'a> {
 pub fn collect(workdir: BorrowedFd<'_>, destination: BorrowedFd<'_>, limits: &Limits) -> Vec<Artifact> {
     let mut collector = Collector { limits, artifacts: Vec::new(), taken: 0, taken_bytes: 0, refused: 0 };
     match beneath(workdir, b"out", OFlag::O_RDONLY | OFlag::O_DIRECTORY) {
-        Ok(out) => collector.directory(out, destination, "", "", 0),
+        Ok(out) => collector.directory(&out, destination, "", "", 0),
         Err(errno) => collector.refuse("", 0, &format!("out cannot be opened: {errno}")),
     }
     if collector.refused > MAX_REFUSALS {
@@ -121,7 +121,7 @@ impl Collector<'_> {
         }
     }
 
-    fn directory(&mut self, dir: OwnedFd, to: BorrowedFd<'_>, path: &str, saved: &str, depth: u64) {
+    fn directory(&mut self, dir: &OwnedFd, to: BorrowedFd<'_>, path: &str, saved: &str, depth: u64) {
         let names = match names(dir.as_fd()) {
             Ok(names) => names,
             Err(errno) => return self.refuse(path, 0, &format!("cannot be listed: {errno}")),
@@ -176,7 +176,7 @@ impl Collector<'_> {
             Err(errno) => Err(errno),
         };
         match made {
-            Ok(made) => self.directory(from, made.as_fd(), shown, saved, depth + 1),
+            Ok(made) => self.directory(&from, made.as_fd(), shown, saved, depth + 1),
             Err(errno) => self.refuse(shown, 0, &format!("its directory in --out cannot be made: {errno}")),
         }
     }

@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_busy_process_uses_its_time_up_and_a_dead_one_has_no_clock() {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let pidfd = crate::sys::pidfd_getfd::open(i32::try_from(child.id()).unwrap()).unwrap();
+        let pidfd = crate::sys::pidfd::open(i32::try_from(child.id()).unwrap()).unwrap();
         let clock = CpuClock::of(pidfd.as_fd(), Duration::from_millis(50)).unwrap();
         while clock.left().unwrap() > Duration::ZERO {
             std::thread::sleep(Duration::from_millis(5));

@@ -101,7 +101,8 @@ fn launch(
     };
     #[cfg(not(feature = "lab"))]
     let namespaces = namespaces();
-    let prepare::Prepared { layers, payload, has_secrets, _outer } = prepared;
+    // The outer id stays held until this function ends.
+    let prepare::Prepared { layers, payload, has_secrets, outer: _held } = prepared;
     let cloned = clone3(namespaces, leaf.as_ref().map(cgroup::Leaf::fd)).map_err(failed("clone3"))?;
     let (pid, pidfd) = match cloned {
         Cloned::Child => child::run(&layers, payload, has_secrets),

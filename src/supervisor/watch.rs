@@ -38,7 +38,7 @@ pub struct Jail {
     listener: Option<(NotifSizes, OwnedFd)>,
     payload: Option<OwnedFd>,
     // What the payload said: its filter is in force, and the number of its listener.
-    sealed: Option<Option<i32>>,
+    sealed: Option<Filter>,
     workdir: Option<OwnedFd>,
     facts: Option<Facts>,
     denials: Denials,
@@ -51,6 +51,15 @@ pub struct Jail {
     finished: Option<Instant>,
     #[cfg(feature = "lab")]
     let_through: bool,
+}
+
+/// The payload's filter, in force.
+#[derive(Debug, Clone, Copy)]
+enum Filter {
+    /// It tells nobody of a call.
+    Deaf,
+    /// Its listener has this number in the payload's process.
+    Listening(i32),
 }
 
 #[derive(Debug)]
@@ -286,7 +295,7 @@ impl Jail {
                 self.start_when_ready();
             }
             Message::Sealed(number) => {
-                self.sealed = Some(number);
+                self.sealed = Some(number.map_or(Filter::Deaf, Filter::Listening));
                 self.start_when_ready();
             }
         }
@@ -310,8 +319,8 @@ impl Jail {
     /// Starts the run when both processes have spoken: init, that the payload exists, and the payload, that its filter is
     /// in force. They share the channel and run at the same time, so either may be first.
     fn start_when_ready(&mut self) {
-        let (Some(payload), Some(number)) = (&self.payload, self.sealed) else { return };
-        if let Some(number) = number {
+        let (Some(payload), Some(filter)) = (&self.payload, self.sealed) else { return };
+        if let Filter::Listening(number) = filter {
             let taken = pidfd::getfd(payload.as_fd(), number)
                 .and_then(|listener| Ok((NotifSizes::probe()?, listener)));
             match taken {
@@ -390,7 +399,8 @@ impl Jail {
             // The payload first: init reaps it and leaves by itself. What dies with a namespace nobody reaps, and its
             // usage would be lost. ESRCH counts as done; nothing else can fail on our own descendants.
             drop(pidfd::kill(payload.as_fd()));
-            drop(poll(&mut init, PollTimeout::try_from(REAPING_LIMIT).unwrap_or(PollTimeout::ZERO)));
+            // Whatever it answers, the namespace is killed next.
+            let _ = poll(&mut init, PollTimeout::try_from(REAPING_LIMIT).unwrap_or(PollTimeout::ZERO));
         }
         drop(pidfd::kill(self.pidfd.as_fd()));
         let limit = PollTimeout::try_from(TEARDOWN_LIMIT).unwrap_or(PollTimeout::MAX);

@@ -1,4 +1,4 @@
-//! pidfd_send_signal(2), pidfd_getfd(2).
+//! pidfd_open(2), pidfd_send_signal(2), pidfd_getfd(2).
 
 use super::checked;
 use std::io;
@@ -20,6 +20,15 @@ pub fn kill(pidfd: BorrowedFd<'_>) -> io::Result<()> {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
         other => other.map(drop),
     }
+}
+
+/// A close-on-exec pidfd of a process (pidfd_open(2)). The number must be a child's that is not reaped yet, or it may name
+/// another process by now.
+pub fn open(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: plain integers.
+    let fd = checked(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+    // SAFETY: the kernel just made this descriptor for us and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(i32::try_from(fd).unwrap_or(-1)) })
 }
 
 /// A close-on-exec duplicate of descriptor `number` of that process (Linux 5.6; needs ptrace access to it).
