@@ -54,6 +54,7 @@ pub struct TraceArgs {
 
 /// What runs: the words are those of `skilljail`.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "made once per process, read once")]
 pub enum What {
     /// One script of a skill
     Run(RunArgs),

@@ -2,6 +2,7 @@
 
 use super::{ApplyError, Layer, Step as _};
 use crate::policy::{Bound, Limits};
+use crate::seccomp::MAX_ADDRESS_SPACE;
 use crate::sys::rlimit;
 use serde::Serialize;
 
@@ -54,9 +55,17 @@ pub fn plan(limits: &Limits, address_space: bool) -> Plan {
         of("nice", libc::RLIMIT_NICE, 0, "no priority above the caller's"),
         of("rtprio", libc::RLIMIT_RTPRIO, 0, "no real-time scheduling"),
     ];
-    if address_space {
-        list.push(from("as", libc::RLIMIT_AS, &limits.memory_bytes));
-    }
+    // Always finite: the filter's rule for the one exec rests on it (see `MAX_ADDRESS_SPACE`).
+    list.push(if address_space {
+        from("as", libc::RLIMIT_AS, &limits.memory_bytes)
+    } else {
+        of(
+            "as",
+            libc::RLIMIT_AS,
+            MAX_ADDRESS_SPACE,
+            "memory is the cgroup's to count; this keeps the exec rule's address out of reach",
+        )
+    });
     // Last: it makes EXEC_FD a number that nobody can make again.
     list.push(from("nofile", libc::RLIMIT_NOFILE, &limits.open_files));
     Plan { limits: list }

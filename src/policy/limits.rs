@@ -3,6 +3,7 @@
 use super::PolicyError;
 use super::schema;
 use super::units::{self, UnitError};
+use crate::seccomp;
 use serde::Serialize;
 
 /// A number with the reason that the policy gives for it.
@@ -66,7 +67,7 @@ pub struct Limits {
 }
 
 /// The lowest descriptor number that `RLIMIT_NOFILE` of every policy makes unreachable: the exec descriptor's.
-pub const MAX_OPEN_FILES: u64 = crate::seccomp::MAX_NOFILE;
+pub const MAX_OPEN_FILES: u64 = seccomp::MAX_NOFILE;
 
 struct Field<'a> {
     name: &'static str,
@@ -148,7 +149,7 @@ impl Limits {
     fn check(&self) -> Result<(), PolicyError> {
         within("limits.wall", &self.wall_ms, 1_000, self.wall_max_ms)?;
         within("limits.cpu", &self.cpu_s, 1, 86_400)?;
-        at_least("limits.memory", &self.memory_bytes, 16 << 20)?;
+        within("limits.memory", &self.memory_bytes, 16 << 20, seccomp::MAX_ADDRESS_SPACE)?;
         at_least("limits.workdir", &self.workdir_bytes, 4_096)?;
         at_least("limits.workdir_inodes", &self.workdir_inodes, 16)?;
         within("limits.open_files", &self.open_files, 8, MAX_OPEN_FILES)?;
