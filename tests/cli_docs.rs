@@ -1,7 +1,8 @@
 //! The documents in `tests/cli` run: each `console` block is one command and what it prints.
 //!
 //! After `$ ` stands the command, below it stdout and then stderr, and last `? N` where the exit code is not 0. A line `...` stands for
-//! any lines, `[..]` for anything within a line. Each document runs in an empty directory of its own.
+//! any lines, `[..]` for anything within a line. Each document runs in a directory of its own, in which there are only `skills`, the
+//! shipped ones, and `broken`, skills with faults.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -69,6 +70,10 @@ fn run(document: &Path) {
     let text = fs::read_to_string(document).unwrap();
     let (folder, examples) = (tempfile::tempdir().unwrap(), examples(&text));
     assert!(!examples.is_empty(), "{}: no example", document.display());
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (name, target) in [("skills", "skills"), ("broken", "tests/fixtures/skills/broken")] {
+        std::os::unix::fs::symlink(repository.join(target), folder.path().join(name)).unwrap();
+    }
     for example in examples {
         let mut words = example.command.split_whitespace();
         assert_eq!(words.next(), Some("skilljail"), "{}:{}", document.display(), example.line);

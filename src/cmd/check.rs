@@ -93,11 +93,13 @@ fn as_text(checked: &[(String, Checked)]) -> String {
         }
         let (errors, warnings) = (verdict.count(Severity::Error), verdict.count(Severity::Warning));
         let line = format!(
-            "{} ({}): valid for the open standard: {}; runnable here: {}; {errors} errors, {warnings} warnings\n",
+            "{} ({}): valid for the open standard: {}; runnable here: {}; {}, {}\n",
             verdict.name,
             verdict.tier.word(),
             if verdict.standard { "yes" } else { "no" },
             verdict.runnable.words(),
+            many(errors, "error"),
+            many(warnings, "warning"),
         );
         text.push_str(&tty_safe(&line));
     }
@@ -105,6 +107,10 @@ fn as_text(checked: &[(String, Checked)]) -> String {
         text.push_str("The review of scripts is an aid for reviewers: code can hide from it, and the jail does not rely on it.\n");
     }
     text
+}
+
+fn many(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 fn one(skill: &str, finding: &Finding) -> String {

@@ -36,7 +36,7 @@ impl Package {
         let runtime = runtime.map(|word| format!("runtime: {word}\n")).unwrap_or_default();
         package.file(
             "SKILL.md",
-            &format!("---\nname: a-skill\ndescription: Greets people.\n{runtime}---\n# A skill\n\nText.\n"),
+            format!("---\nname: a-skill\ndescription: Greets people.\n{runtime}---\n# A skill\n\nText.\n"),
         )
     }
 
