@@ -31,6 +31,7 @@ pub(crate) enum ExecError {
 
 /// Runs the command.
 pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
+    launch::keep_owner_bits();
     let mut to = Destination { report: None, json: args.json };
     match args.report.as_deref().map(|word| target::create("--report", word)).transpose() {
         Ok(file) => to.report = file,

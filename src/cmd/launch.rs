@@ -72,6 +72,14 @@ impl Settings {
     }
 }
 
+/// Takes the owner's own rights out of the umask, which an odd caller has in it: who asks for a report, a log or
+/// artifacts must be able to read them. What others may do stays as the caller wants it.
+pub fn keep_owner_bits() {
+    use nix::sys::stat::{Mode, umask};
+    let old = umask(Mode::from_bits_truncate(0o077));
+    umask(old & Mode::from_bits_truncate(0o077));
+}
+
 /// Tells a usage error.
 pub fn usage(error: &dyn std::error::Error, io: &mut Io<'_>) -> Exit {
     io.tell(error);

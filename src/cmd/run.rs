@@ -50,6 +50,7 @@ pub(crate) struct Checked {
 
 /// Runs the command.
 pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
+    launch::keep_owner_bits();
     let (to, audit) = match open_targets(args) {
         Ok(opened) => opened,
         Err(error) => return launch::usage(&error, io),

@@ -58,6 +58,11 @@ impl Live {
         Ran::of(&self.child.wait_with_output().expect("it can be waited for"))
     }
 
+    /// Waits for the end without reading what it writes.
+    pub fn wait_only(mut self) -> std::process::ExitStatus {
+        self.child.wait().expect("it can be waited for")
+    }
+
     /// Waits for an end that leaves no document.
     pub fn output(self) -> std::process::Output {
         self.child.wait_with_output().expect("it can be waited for")
