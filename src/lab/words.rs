@@ -15,7 +15,6 @@ pub struct Words {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "made once per process, read once")]
 pub enum Command {
     /// Run something with walls left out, in a world of the laboratory's own
     Control(ControlArgs),

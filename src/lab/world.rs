@@ -129,9 +129,10 @@ fn place(plan: &mut Plan, brought: &[OwnedFd]) -> Result<(), ApplyError> {
         let Some((number, tree)) = left.next() else { break };
         let path = PathBuf::from(format!("/sys/{number}"));
         let name = CString::new(path.as_os_str().as_bytes()).map_err(|e| failed("a path")(e.into()))?;
-        let made = match is_dir(tree)? {
-            true => nix::unistd::mkdir(&path, Mode::from_bits_truncate(0o755)).map_err(io::Error::from),
-            false => std::fs::write(&path, b""),
+        let made = if is_dir(tree)? {
+            nix::unistd::mkdir(&path, Mode::from_bits_truncate(0o755)).map_err(io::Error::from)
+        } else {
+            std::fs::write(&path, b"")
         };
         made.map_err(failed("a place for a bind's source"))?;
         mount::move_mount(tree.as_fd(), libc::AT_FDCWD, &name).map_err(failed("move_mount"))?;
