@@ -170,12 +170,12 @@ impl Trial {
         report.stdout = Some(Stream::new(&outcome.stdout));
         report.stderr = Some(Stream::new(&outcome.stderr));
         let without = self.experiment.without;
-        let document = if self.trace.is_none() {
-            Document::new(report, without, Some(canaries.judge()))
-        } else {
+        let document = if self.trace.is_some() {
             let mut document = Document::new(report, Without::parse(&["seccomp"])?, None);
             document.needs = Some(trace::needs(&outcome.denials, filter));
             document
+        } else {
+            Document::new(report, without, Some(canaries.judge()))
         };
         let text = document.to_json();
         if let Some(mut file) = file {

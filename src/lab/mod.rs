@@ -20,7 +20,6 @@ pub mod world;
 use crate::cmd::Io;
 use crate::exit::Exit;
 use crate::layer::without::{MARKER, Wall};
-use std::fmt::Write as _;
 use words::{Command, Words};
 
 /// Runs the command that was asked for.
@@ -33,13 +32,9 @@ pub fn dispatch(words: &Words, io: &mut Io<'_>) -> Exit {
 }
 
 fn walls(io: &mut Io<'_>) -> Exit {
-    let mut text = format!("{MARKER}\n");
+    let mut told = writeln!(io.out, "{MARKER}");
     for wall in Wall::ALL {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{:<20} {}", wall.name(), wall.what());
+        told = told.and_then(|()| writeln!(io.out, "{:<20} {}", wall.name(), wall.what()));
     }
-    match io.out.write_all(text.as_bytes()) {
-        Ok(()) => Exit::Success,
-        Err(_) => Exit::Failed,
-    }
+    if told.is_ok() { Exit::Success } else { Exit::Failed }
 }

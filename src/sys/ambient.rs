@@ -22,18 +22,12 @@ pub fn keep_all() -> io::Result<()> {
     // SAFETY: version 3 takes a header and two triples of 32-bit words, laid out as here; the kernel reads both
     // during the call only.
     checked(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) })?;
-    for capability in (0..64u32).filter(|capability| permitted & (1 << capability) != 0) {
-        let (raise, capability) =
-            (libc::PR_CAP_AMBIENT_RAISE as libc::c_ulong, libc::c_ulong::from(capability));
+    for capability in (0u32..64).filter(|capability| permitted & (1 << capability) != 0) {
+        let (raise, zero): (libc::c_ulong, libc::c_ulong) = (libc::PR_CAP_AMBIENT_RAISE as libc::c_ulong, 0);
+        let capability = libc::c_ulong::from(capability);
         // SAFETY: takes integers alone.
         checked(unsafe {
-            libc::c_long::from(libc::prctl(
-                libc::PR_CAP_AMBIENT,
-                raise,
-                capability,
-                0 as libc::c_ulong,
-                0 as libc::c_ulong,
-            ))
+            libc::c_long::from(libc::prctl(libc::PR_CAP_AMBIENT, raise, capability, zero, zero))
         })?;
     }
     Ok(())
