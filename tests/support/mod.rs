@@ -121,8 +121,13 @@ pub struct Ran {
 impl Run {
     /// A run of a script of the skill in `dir`.
     pub fn new(dir: &Path, script: &str) -> Self {
+        Self::with_runtime(runtime(), dir, script)
+    }
+
+    /// The same in another runtime than the shared plain one.
+    pub fn with_runtime(runtime: &Path, dir: &Path, script: &str) -> Self {
         let mut command = Command::new(SKILLJAIL);
-        command.args(["run", "--json", "--runtime"]).arg(runtime()).arg(dir).arg(script);
+        command.args(["run", "--json", "--runtime"]).arg(runtime).arg(dir).arg(script);
         Self { command, input: b"{}".to_vec() }
     }
 
