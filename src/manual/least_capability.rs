@@ -20,7 +20,7 @@
 //! (`--session`, `--robot`) are opaque text in two environment variables.
 //!
 //! Tests: `tests/inside.rs` (the tree from inside), `tests/layers.rs` (each wall alone, with its control),
-//! `tests/status.rs` (input that is refused), `tests/skill.rs` (`read` and its refusals).
+//! `tests/status.rs` (input that is refused), `tests/skill/main.rs` (`read` and its refusals).
 //!
 //! ## 3. Are signals and artifacts parsed by the runtime, rather than by handing out a token?
 //!
@@ -39,7 +39,7 @@
 //! run. What the script itself prints or writes to `/workdir/out` is its own doing: a script that is given a secret can print
 //! it, and no jail can tell a secret from a number. Give a script only the secrets that it may tell its caller.
 //!
-//! Tests: `tests/callers.rs` (secrets in no output), `tests/skill.rs` (`.skillenv` is invisible, with a control that
+//! Tests: `tests/callers.rs` (secrets in no output), `tests/skill/main.rs` (`.skillenv` is invisible, with a control that
 //! leaks), `tests/soak.rs` (nothing is left after ten thousand runs).
 //!
 //! ## 5. Does each missing or failed capability refuse instead of degrading?
