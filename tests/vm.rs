@@ -54,30 +54,31 @@ fn disk() -> PathBuf {
     path
 }
 
-/// Boots once; every case's line by its name.
+/// Boots once, also where that fails; every case's line by its name.
 fn cases() -> &'static BTreeMap<String, Value> {
-    static CASES: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
-    CASES.get_or_init(|| {
-        let output = Command::new("timeout")
-            .args(["300", "qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", "1536", "-smp", "2"])
-            .args(["-nodefaults", "-no-reboot", "-nographic", "-serial", "stdio", "-append"])
-            .arg("console=ttyS0 quiet panic=-1")
-            .arg("-kernel")
-            .arg(kernel())
-            .arg("-initrd")
-            .arg(disk())
-            .stdin(Stdio::null())
-            .output()
-            .expect("timeout and qemu-system-x86_64 are there: apt-get install qemu-system-x86");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let found: BTreeMap<String, Value> = text
-            .lines()
-            .filter_map(|line| line.split_once("@@")?.1.split_once(' '))
-            .filter_map(|(name, json)| Some((name.to_owned(), serde_json::from_str(json.trim()).ok()?)))
-            .collect();
-        assert!(found.contains_key("end"), "the machine did not come to its end:\n{text}");
-        found
-    })
+    static CASES: OnceLock<Result<BTreeMap<String, Value>, String>> = OnceLock::new();
+    CASES.get_or_init(boot).as_ref().unwrap_or_else(|text| panic!("the machine did not come to its end:\n{text}"))
+}
+
+fn boot() -> Result<BTreeMap<String, Value>, String> {
+    let output = Command::new("timeout")
+        .args(["900", "qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", "1536", "-smp", "2"])
+        .args(["-nodefaults", "-no-reboot", "-nographic", "-serial", "stdio", "-append"])
+        .arg("console=ttyS0 quiet panic=-1")
+        .arg("-kernel")
+        .arg(kernel())
+        .arg("-initrd")
+        .arg(disk())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("timeout, qemu-system-x86_64: {error}: apt-get install qemu-system-x86"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let found: BTreeMap<String, Value> = text
+        .lines()
+        .filter_map(|line| line.split_once("@@")?.1.split_once(' '))
+        .filter_map(|(name, json)| Some((name.to_owned(), serde_json::from_str(json.trim()).ok()?)))
+        .collect();
+    if found.contains_key("end") { Ok(found) } else { Err(text) }
 }
 
 fn case(name: &str) -> &'static Value {
