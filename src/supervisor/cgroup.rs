@@ -140,11 +140,11 @@ fn sweep(parent: &Path) {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
-        if let Ok(dir) = File::open(entry.path()) {
-            if let Ok(unheld) = Flock::lock(dir, FlockArg::LockExclusiveNonblock) {
-                remove(&entry.path());
-                drop(unheld);
-            }
+        if let Ok(dir) = File::open(entry.path())
+            && let Ok(unheld) = Flock::lock(dir, FlockArg::LockExclusiveNonblock)
+        {
+            remove(&entry.path());
+            drop(unheld);
         }
     }
 }

@@ -56,7 +56,7 @@ pub struct Prepared {
     /// Whether a pipe brings secrets.
     pub has_secrets: bool,
     /// Holds the outer id until the end of the run.
-    pub _outer: Option<outer::Held>,
+    pub outer: Option<outer::Held>,
 }
 
 /// The supervisor's ends.
@@ -161,7 +161,7 @@ pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Option<Secrets<'
         denials_kept: limits.denials_kept.value,
         denials: limits.denials.value,
     };
-    let prepared = Prepared { layers, payload, has_secrets: secrets.is_some(), _outer: held };
+    let prepared = Prepared { layers, payload, has_secrets: secrets.is_some(), outer: held };
     let ours = Ours { channel: ours, stdin, stdout, stderr, secrets, input: job.stdin };
     Ok((prepared, ours, bounds, job.secrets))
 }

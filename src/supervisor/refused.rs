@@ -37,7 +37,7 @@ fn own(layer: &str, step: &str, errno: i32) -> Option<(&'static str, &'static st
 }
 
 /// What is told of a step that failed.
-pub fn error(layer: &str, step: &str, errno: i32) -> Error {
+pub(super) fn error(layer: &str, step: &str, errno: i32) -> Error {
     if let Some((id, cause, hint)) = own(layer, step, errno) {
         let (layer, step, errno) = (Some(layer.to_owned()), Some(step.to_owned()), Some(errno));
         let cause = cause.to_owned();
