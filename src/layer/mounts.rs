@@ -302,6 +302,10 @@ impl Prepared {
     }
 
     /// The attributes as they are set: as planned, but in the laboratory.
+    #[cfg_attr(
+        not(feature = "lab"),
+        expect(clippy::unused_self, reason = "the laboratory's plan says what is left out")
+    )]
     fn attributes(&self, planned: u64) -> u64 {
         #[cfg(feature = "lab")]
         let planned = planned & !self.left_out;

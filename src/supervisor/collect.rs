@@ -79,7 +79,7 @@ struct Collector<'a> {
 pub fn collect(workdir: BorrowedFd<'_>, destination: BorrowedFd<'_>, limits: &Limits) -> Vec<Artifact> {
     let mut collector = Collector { limits, artifacts: Vec::new(), taken: 0, taken_bytes: 0, refused: 0 };
     match beneath(workdir, b"out", OFlag::O_RDONLY | OFlag::O_DIRECTORY) {
-        Ok(out) => collector.directory(&out, destination, "", "", 0),
+        Ok(out) => collector.directory(out.as_fd(), destination, "", "", 0),
         Err(errno) => collector.refuse("", 0, &format!("out cannot be opened: {errno}")),
     }
     if collector.refused > MAX_REFUSALS {
@@ -121,8 +121,8 @@ impl Collector<'_> {
         }
     }
 
-    fn directory(&mut self, dir: &OwnedFd, to: BorrowedFd<'_>, path: &str, saved: &str, depth: u64) {
-        let names = match names(dir.as_fd()) {
+    fn directory(&mut self, dir: BorrowedFd<'_>, to: BorrowedFd<'_>, path: &str, saved: &str, depth: u64) {
+        let names = match names(dir) {
             Ok(names) => names,
             Err(errno) => return self.refuse(path, 0, &format!("cannot be listed: {errno}")),
         };
@@ -131,11 +131,8 @@ impl Collector<'_> {
             let safe = escaped(&name);
             let saved = join(saved, &safe);
             let name_path = Path::new(std::ffi::OsStr::from_bytes(&name));
-            let stat = match nix::sys::stat::fstatat(
-                dir.as_fd(),
-                name_path,
-                nix::fcntl::AtFlags::AT_SYMLINK_NOFOLLOW,
-            ) {
+            let stat = match nix::sys::stat::fstatat(dir, name_path, nix::fcntl::AtFlags::AT_SYMLINK_NOFOLLOW)
+            {
                 Ok(stat) => stat,
                 Err(errno) => {
                     self.refuse(&shown, 0, &format!("cannot be looked at: {errno}"));
@@ -146,9 +143,9 @@ impl Collector<'_> {
             if let Some(kind) = other_kind(&stat) {
                 self.refuse(&shown, size, kind);
             } else if stat.st_mode & libc::S_IFMT == libc::S_IFDIR {
-                self.subdirectory(dir.as_fd(), &name, to, (&shown, &saved, &safe), depth);
+                self.subdirectory(dir, &name, to, (&shown, &saved, &safe), depth);
             } else {
-                self.file(dir.as_fd(), &name, to, (&shown, &saved, &safe));
+                self.file(dir, &name, to, (&shown, &saved, &safe));
             }
         }
     }
@@ -176,7 +173,7 @@ impl Collector<'_> {
             Err(errno) => Err(errno),
         };
         match made {
-            Ok(made) => self.directory(&from, made.as_fd(), shown, saved, depth + 1),
+            Ok(made) => self.directory(from.as_fd(), made.as_fd(), shown, saved, depth + 1),
             Err(errno) => self.refuse(shown, 0, &format!("its directory in --out cannot be made: {errno}")),
         }
     }

@@ -64,19 +64,23 @@ impl CpuClock {
 #[cfg(test)]
 mod tests {
     use super::CpuClock;
+    use crate::sys::clone3::{Cloned, clone3};
     use std::os::fd::AsFd as _;
     use std::time::Duration;
 
     #[test]
     fn a_busy_process_uses_its_time_up_and_a_dead_one_has_no_clock() {
-        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let pidfd = crate::sys::pidfd::open(i32::try_from(child.id()).unwrap()).unwrap();
+        let Cloned::Parent { pid, pidfd } = clone3(0, None).unwrap() else {
+            loop {
+                std::hint::spin_loop();
+            }
+        };
         let clock = CpuClock::of(pidfd.as_fd(), Duration::from_millis(50)).unwrap();
         while clock.left().unwrap() > Duration::ZERO {
             std::thread::sleep(Duration::from_millis(5));
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        crate::sys::pidfd::kill(pidfd.as_fd()).unwrap();
+        crate::sys::wait::wait4(pid).unwrap();
         assert_eq!(clock.left(), None);
         assert!(CpuClock::of(pidfd.as_fd(), Duration::from_secs(1)).is_err());
     }

@@ -6,6 +6,7 @@ pub mod channel;
 pub mod child;
 pub mod collect;
 pub mod cpu;
+pub mod feed;
 pub mod init;
 #[cfg(feature = "lab")]
 pub mod laboratory;
@@ -101,7 +102,6 @@ fn launch(
     };
     #[cfg(not(feature = "lab"))]
     let namespaces = namespaces();
-    // The outer id stays held until this function ends.
     let prepare::Prepared { layers, payload, has_secrets, outer: _held } = prepared;
     let cloned = clone3(namespaces, leaf.as_ref().map(cgroup::Leaf::fd)).map_err(failed("clone3"))?;
     let (pid, pidfd) = match cloned {

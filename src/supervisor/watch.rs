@@ -3,8 +3,9 @@
 
 use super::channel::{self, Message};
 use super::cpu::CpuClock;
+use super::feed::Feed;
 use super::outcome::{End, KillReason, Outcome};
-use super::prepare::{Bounds, Ours, Secrets, Stdin};
+use super::prepare::{Bounds, Ours, Secrets};
 use super::streams::Stream;
 use crate::layer::{ApplyError, Facts};
 use crate::notify::{self, denials::Denials};
@@ -30,15 +31,14 @@ pub struct Jail {
     pidfd: OwnedFd,
     channel: OwnedFd,
     cancel: OwnedFd,
-    stdin: Option<OwnedFd>,
-    input: Input,
+    feed: Feed,
     secrets: Option<OwnedFd>,
     stdout: Stream,
     stderr: Stream,
     listener: Option<(NotifSizes, OwnedFd)>,
     payload: Option<OwnedFd>,
     // What the payload said: its filter is in force, and the number of its listener.
-    sealed: Option<Filter>,
+    sealed: Option<Listener>,
     workdir: Option<OwnedFd>,
     facts: Option<Facts>,
     denials: Denials,
@@ -53,21 +53,9 @@ pub struct Jail {
     let_through: bool,
 }
 
-/// The payload's filter, in force.
+/// The number of the payload's listener, if its filter has one.
 #[derive(Debug, Clone, Copy)]
-enum Filter {
-    /// It tells nobody of a call.
-    Deaf,
-    /// Its listener has this number in the payload's process.
-    Listening(i32),
-}
-
-#[derive(Debug)]
-struct Input {
-    bytes: Vec<u8>,
-    written: usize,
-    relay: bool,
-}
+struct Listener(Option<i32>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
@@ -91,17 +79,12 @@ impl Jail {
         bounds: &Bounds,
         started: Instant,
     ) -> Self {
-        let input = match ours.input {
-            Stdin::Bytes(bytes) => Input { bytes, written: 0, relay: false },
-            Stdin::Relay => Input { bytes: Vec::new(), written: 0, relay: true },
-        };
         Self {
             pid,
             pidfd,
             channel: ours.channel,
             cancel,
-            stdin: Some(ours.stdin),
-            input,
+            feed: Feed::new(ours.stdin, ours.input),
             secrets: ours.secrets,
             stdout: Stream::whole(ours.stdout, bounds.stdout),
             stderr: Stream::tail(ours.stderr, bounds.stderr, bounds.stderr_kept),
@@ -189,12 +172,11 @@ impl Jail {
         sources.extend(
             optional.iter().filter_map(|(source, fd)| Some((*source, (*fd)?.as_fd(), PollFlags::POLLIN))),
         );
-        let pending = self.input.written < self.input.bytes.len();
-        if let Some(stdin) = self.stdin.as_ref().filter(|_| pending || !self.input.relay) {
-            sources.push((Source::Stdin, stdin.as_fd(), PollFlags::POLLOUT));
+        if let Some(pipe) = self.feed.wants_to_write() {
+            sources.push((Source::Stdin, pipe, PollFlags::POLLOUT));
         }
         let own_stdin = io::stdin();
-        if self.input.relay && !pending && self.stdin.is_some() {
+        if self.feed.wants_to_read() {
             sources.push((Source::Relay, own_stdin.as_fd(), PollFlags::POLLIN));
         }
         let left = self.deadline().saturating_duration_since(Instant::now());
@@ -240,8 +222,8 @@ impl Jail {
             }
             Source::Stdout => self.stdout.read_available(),
             Source::Stderr => self.stderr.read_available(),
-            Source::Stdin => self.feed(),
-            Source::Relay => self.relay(),
+            Source::Stdin => self.feed.write(),
+            Source::Relay => self.feed.relay(),
             Source::Listener => self.on_listener(),
         }
     }
@@ -295,7 +277,7 @@ impl Jail {
                 self.start_when_ready();
             }
             Message::Sealed(number) => {
-                self.sealed = Some(number.map_or(Filter::Deaf, Filter::Listening));
+                self.sealed = Some(Listener(number));
                 self.start_when_ready();
             }
         }
@@ -319,8 +301,8 @@ impl Jail {
     /// Starts the run when both processes have spoken: init, that the payload exists, and the payload, that its filter is
     /// in force. They share the channel and run at the same time, so either may be first.
     fn start_when_ready(&mut self) {
-        let (Some(payload), Some(filter)) = (&self.payload, self.sealed) else { return };
-        if let Filter::Listening(number) = filter {
+        let (Some(payload), Some(Listener(number))) = (&self.payload, self.sealed) else { return };
+        if let Some(number) = number {
             let taken = pidfd::getfd(payload.as_fd(), number)
                 .and_then(|listener| Ok((NotifSizes::probe()?, listener)));
             match taken {
@@ -328,8 +310,7 @@ impl Jail {
                 Err(error) => return self.broken("pidfd_getfd (notification listener)", &error),
             }
         }
-        let payload = self.payload.as_ref().ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH));
-        match payload.and_then(|payload| CpuClock::of(payload.as_fd(), self.cpu)) {
+        match CpuClock::of(payload.as_fd(), self.cpu) {
             Ok(clock) => self.cpu_clock = Some(clock),
             Err(error) => return self.broken("clock_getcpuclockid (payload)", &error),
         }
@@ -356,42 +337,6 @@ impl Jail {
         Ok(())
     }
 
-    fn feed(&mut self) -> io::Result<()> {
-        let Some(pipe) = &self.stdin else { return Ok(()) };
-        while let Some(rest) = self.input.bytes.get(self.input.written..).filter(|rest| !rest.is_empty()) {
-            match fd::write(pipe.as_raw_fd(), rest) {
-                Ok(count) => self.input.written += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // The payload closed its stdin: it does not want the rest.
-                Err(error) if error.raw_os_error() == Some(libc::EPIPE) => break,
-                Err(error) => return Err(error),
-            }
-        }
-        if self.input.relay && self.input.written >= self.input.bytes.len() {
-            self.input.bytes.clear();
-            self.input.written = 0;
-        } else {
-            self.stdin = None;
-        }
-        Ok(())
-    }
-
-    fn relay(&mut self) -> io::Result<()> {
-        let mut chunk = vec![0u8; 64 << 10];
-        match fd::read(io::stdin().as_raw_fd(), &mut chunk) {
-            Ok(0) => self.stdin = None,
-            Ok(count) => {
-                chunk.truncate(count);
-                self.input = Input { bytes: chunk, written: 0, relay: true };
-                self.feed()?;
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // A terminal in the background, a directory: as good as nothing to read.
-            Err(_) => self.stdin = None,
-        }
-        Ok(())
-    }
-
     /// Kills what is left, waits for the kernel to take it down, reads what is still in the pipes.
     pub fn end(mut self) -> Outcome {
         let mut init = [PollFd::new(self.pidfd.as_fd(), PollFlags::POLLIN)];
@@ -399,7 +344,7 @@ impl Jail {
             // The payload first: init reaps it and leaves by itself. What dies with a namespace nobody reaps, and its
             // usage would be lost. ESRCH counts as done; nothing else can fail on our own descendants.
             drop(pidfd::kill(payload.as_fd()));
-            // Whatever it answers, the namespace is killed next.
+            // When that fails or takes too long, init is killed next all the same.
             let _ = poll(&mut init, PollTimeout::try_from(REAPING_LIMIT).unwrap_or(PollTimeout::ZERO));
         }
         drop(pidfd::kill(self.pidfd.as_fd()));

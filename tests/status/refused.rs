@@ -73,8 +73,9 @@ fn input_rejected_for_files_that_cannot_come_in() {
 
 #[test]
 fn skill_rejected_with_the_rule_that_was_broken() {
+    type Case<'a> = (&'a str, &'a str, fn(&Skill));
     let good = || Skill::new("print('ran')");
-    let cases: [(&str, &str, fn(&Skill)); 7] = [
+    let cases: [Case<'_>; 7] = [
         ("main.py", "SKILL.md", |skill| std::fs::remove_file(skill.path().join("SKILL.md")).unwrap()),
         ("other.py", "other.py", |_| ()),
         ("main.py", "xray.json", |skill| skill.write("xray.json", "{")),
@@ -124,8 +125,9 @@ fn skill_rejected_for_drift_from_the_manifest() {
 
 #[test]
 fn policy_rejected_for_each_kind_of_fault() {
+    type Case<'a> = (&'a str, fn(&mut Value));
     let skill = Skill::new("print('ran')");
-    let cases: [(&str, fn(&mut Value)); 8] = [
+    let cases: [Case<'_>; 8] = [
         ("unknown field", |policy| policy["limits"]["wal"] = json!({"value": "1 s", "reason": "r"})),
         ("missing field", |policy| drop(policy["limits"].as_object_mut().unwrap().remove("memory"))),
         ("reason", |policy| policy["limits"]["cpu"]["reason"] = json!(" ")),
