@@ -27,9 +27,12 @@ use std::path::{Path, PathBuf};
 type Failure = Box<dyn Error>;
 
 /// What is done differently.
-struct Trial {
-    experiment: Experiment,
-    canary: Option<PathBuf>,
+#[derive(Debug)]
+pub struct Trial {
+    /// The walls that are left out.
+    pub experiment: Experiment,
+    /// The directory that is bound to `/canary` where the old root is not all gone.
+    pub canary: Option<PathBuf>,
     trace: Option<trace::Mode>,
 }
 

@@ -9,6 +9,9 @@
 //!
 //! A wall that is left out opens the way into the laboratory's world, not to the host: what is "outside" for the program
 //! is what the laboratory put there. Every result says that it is one of the laboratory.
+//!
+//! `matrix` (each attack of the battery against each wall) has its place here as `matrix.rs`: it makes a [`control::Trial`]
+//! a cell and lets the battery judge by its own canaries.
 
 pub mod canaries;
 pub mod control;

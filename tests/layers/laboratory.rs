@@ -4,6 +4,7 @@ use crate::bench::LAB;
 use crate::support::{SKILLJAIL, Skill, feed, runtime};
 use serde_json::{Value, json};
 use skilljail::layer::without::MARKER;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::process::Command;
 
 fn holds(program: &str, text: &str) -> bool {
@@ -84,4 +85,22 @@ fn trace_lets_denied_calls_through_and_says_what_a_filter_would_need() {
         needs.iter().any(|need| ["clone", "fork"].contains(&need["call"].as_str().unwrap())),
         "{needs:?}"
     );
+}
+
+#[test]
+fn a_jail_without_walls_is_still_not_the_callers_root() {
+    let place = tempfile::tempdir().unwrap();
+    let canary = place.path().join("canary");
+    std::fs::create_dir(&canary).unwrap();
+    std::fs::set_permissions(&canary, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let words = ["control", "--without", "all", "--canary", canary.to_str().unwrap()];
+    let document = run(&words, "open('/canary/made', 'x').close()");
+    assert_eq!(document["status"], "ok", "{document:#}");
+    let made = std::fs::metadata(canary.join("made")).unwrap();
+    assert_ne!((made.uid(), made.gid()), (0, 0));
+    // The control: made by us it belongs to us.
+    std::fs::write(canary.join("ours"), "").unwrap();
+    let ours = std::fs::metadata(canary.join("ours")).unwrap().uid();
+    assert_eq!(ours, nix::unistd::geteuid().as_raw());
+    assert_eq!(made.uid() == ours, ours != 0);
 }
