@@ -63,14 +63,15 @@ pub(crate) fn inside(module: &str, only: &[&String]) -> Outcome {
     let mut outcome = once(module, only, &answers);
     // A test may ask again where it goes on after the first answer.
     for _ in 0..3 {
-        let mut fresh = false;
-        for question in &outcome.wanted {
-            if let Some(answer) = answer(question) {
-                fresh |= answers.insert(question.clone(), answer).is_none();
-            }
-        }
-        if !fresh {
+        let fresh: Vec<_> =
+            outcome.wanted.iter().filter(|code| !answers.contains_key(*code)).cloned().collect();
+        if fresh.is_empty() {
             break;
+        }
+        for code in fresh {
+            let (answer, denied) = answer(&code);
+            outcome.denied.extend(denied);
+            answers.insert(code, answer);
         }
         let again: Vec<String> = outcome.that_want_an_interpreter().into_iter().cloned().collect();
         let second = once(module, &again.iter().collect::<Vec<_>>(), &answers);
@@ -103,20 +104,12 @@ fn once(module: &str, only: &[&String], answers: &BTreeMap<String, Value>) -> Ou
         .go();
     assert_eq!(ran.status(), "ok", "{module}: {:#}\n{}", ran.report["error"], ran.script_stderr());
     let mut outcome = Outcome::read(&out);
-    let denials = ran.report["denials"].as_array().expect("a document has denials");
-    outcome.denied =
-        denials.iter().filter_map(|denial| Some(denial["syscall"].as_str()?.to_owned())).collect();
+    outcome.denied = denied(&ran);
     outcome
 }
 
-/// What `python -c CODE` answers in a jail of its own: exit code, stdout, stderr. Other words are not answered.
-fn answer(question: &str) -> Option<Value> {
-    let (words, environment): (Vec<String>, BTreeMap<String, Value>) =
-        serde_json::from_str(question).expect("a question");
-    let [option, code] = words.as_slice() else { return None };
-    if option != "-c" || !environment.is_empty() {
-        return None;
-    }
+/// What `python -c CODE` answers in a jail of its own: exit code, stdout, stderr; and what was denied to it.
+fn answer(code: &str) -> (Value, BTreeSet<String>) {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     fs::write(file.path(), code).expect("a file can be written");
     let ran = run("run_code.py").args(["--in".to_owned(), format!("code={}", file.path().display())]).go();
@@ -124,5 +117,10 @@ fn answer(question: &str) -> Option<Value> {
         Some(signal) => -signal,
         None => ran.report["exit_code"].as_i64().expect("it ended by itself"),
     };
-    Some(json!([code, ran.stdout(), ran.script_stderr()]))
+    (json!([code, ran.stdout(), ran.script_stderr()]), denied(&ran))
+}
+
+fn denied(ran: &support::Ran) -> BTreeSet<String> {
+    let denials = ran.report["denials"].as_array().expect("a document has denials");
+    denials.iter().filter_map(|denial| Some(denial["syscall"].as_str()?.to_owned())).collect()
 }

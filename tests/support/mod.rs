@@ -33,7 +33,20 @@ pub fn runtime() -> &'static Path {
 /// The pinned Python with numpy, pandas and matplotlib; building it needs pip's index.
 pub fn data_runtime() -> &'static Path {
     static RUNTIME: OnceLock<PathBuf> = OnceLock::new();
-    RUNTIME.get_or_init(|| built("runtime-data", &["--requirements", "data"]))
+    RUNTIME.get_or_init(|| built("runtime-data", &["--requirements", "data", "--python", &python_with_pip()]))
+}
+
+/// The first interpreter on PATH that has pip: a host's default one often has none.
+fn python_with_pip() -> String {
+    let path = std::env::var("PATH").expect("a PATH");
+    let mut found = path.split(':').map(|folder| format!("{folder}/python3")).filter(|python| {
+        let mut command = Command::new(python);
+        command.args(["-I", "-c", "import pip, sys; assert sys.version_info >= (3, 11)"]);
+        command.output().is_ok_and(|output| output.status.success())
+    });
+    found
+        .next()
+        .expect("a python3 of 3.11 or newer that has pip on PATH (Debian: apt-get install python3-pip)")
 }
 
 fn built(name: &str, args: &[&str]) -> PathBuf {
