@@ -57,7 +57,10 @@ fn disk() -> PathBuf {
 /// Boots once, also where that fails; every case's line by its name.
 fn cases() -> &'static BTreeMap<String, Value> {
     static CASES: OnceLock<Result<BTreeMap<String, Value>, String>> = OnceLock::new();
-    CASES.get_or_init(boot).as_ref().unwrap_or_else(|text| panic!("the machine did not come to its end:\n{text}"))
+    CASES
+        .get_or_init(boot)
+        .as_ref()
+        .unwrap_or_else(|text| panic!("the machine did not come to its end:\n{text}"))
 }
 
 fn boot() -> Result<BTreeMap<String, Value>, String> {
