@@ -35,15 +35,16 @@ $(RUNTIME)/runtime.json: | build
 
 test: prerequisites ## every test that needs nothing but Rust, a C linker and Python
 	@$(CARGO) test --locked --workspace
+	@$(CARGO) test --locked --features lab --test layers
 
 # For root: the same test programs once more, with the ids of an ordinary user.
 TEST_UID ?= 61234
 test-as-user: ## the tests that `make test` built, as an ordinary user (needs root)
 	@.ci/as-user $(TEST_UID) $(TEST_UID)
 
-# What the next four test needs more than Rust, a linker and Python. One set of features and the optimised program, so
-# that all four are built once.
-HEAVY := $(CARGO) test --locked --profile $(PROFILE) --features cpython,registry,soak,static
+# What the next targets test needs more than Rust, a linker and Python. One set of features and the optimised program, so
+# that everything is built once for them.
+HEAVY := $(CARGO) test --locked --profile $(PROFILE) --features cpython,registry,soak,static,vm
 PYTHON_VERSION = $(shell /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 test-cpython: prerequisites ## CPython's own tests in the jail (Debian: libpython3.N-testsuite, and apt for those of sqlite3)
@@ -63,7 +64,7 @@ soak: prerequisites ## a hundred runs at once and ten thousand in a row, and not
 	  dpkg-deb -x linux-image-*.deb . && rm -rf linux-image-*.deb lib usr
 
 test-vm: prerequisites | .run/vm/boot ## cgroup limits and an older kernel, in an emulator (Debian: qemu-system-x86)
-	@$(CARGO) test --locked --features vm --test vm
+	@$(HEAVY) --test vm
 
 lint: ## formatting, clippy, rustdoc, dependencies
 	@$(CARGO) fmt --all --check
