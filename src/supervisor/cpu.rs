@@ -38,9 +38,7 @@ impl CpuClock {
     /// # Errors
     /// ESRCH: it is gone; what reading `/proc/self/fdinfo` may fail with.
     pub fn of(pidfd: BorrowedFd<'_>, bound: Duration) -> io::Result<Self> {
-        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd()))?;
-        let pid = text.lines().find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok());
-        let pid: i32 = pid.filter(|pid| *pid > 0).ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+        let pid = pid_here(pidfd)?;
         let parallel = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             clock: ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?,
@@ -59,6 +57,24 @@ impl CpuClock {
     pub fn next_look(&self) -> Option<Duration> {
         self.left().map(|left| (left / self.parallel).max(SHORTEST_LOOK))
     }
+}
+
+/// The process's number in our own pid namespace, by which a clock is named; `/proc` may be that of one further out.
+fn pid_here(pidfd: BorrowedFd<'_>) -> io::Result<i32> {
+    let gone = || io::Error::from_raw_os_error(libc::ESRCH);
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd()))?;
+    // One number a namespace, from that of `/proc` inwards (proc(5)); ours is as many in as we are.
+    let ours = if std::fs::read_link("/proc/self")?.as_os_str() == std::process::id().to_string().as_str() {
+        0
+    } else {
+        numbers(&std::fs::read_to_string("/proc/self/status")?).len().saturating_sub(1)
+    };
+    numbers(&info).get(ours).copied().filter(|pid| *pid > 0).ok_or_else(gone)
+}
+
+fn numbers(text: &str) -> Vec<i32> {
+    let line = text.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+    line.split_whitespace().filter_map(|number| number.parse().ok()).collect()
 }
 
 #[cfg(test)]
