@@ -36,9 +36,7 @@ fn make(
         Some(out) => out,
         None => return Err(RuntimeError::NotFound { looked: "no home in the password database".to_owned() }),
     };
-    // What others could not read or enter would be no runtime for them, and what they could write would be none at all.
-    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
-    crate::sys::signal::prepare_supervisor().map_err(RuntimeError::io("reset", "SIGCHLD"))?;
+    runtime::build::settle_process()?;
     let requirements = requirements.map(Requirements::read).transpose()?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let order = Order { python, search: &search, requirements: requirements.as_ref(), out: &out };

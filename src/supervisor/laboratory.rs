@@ -5,8 +5,6 @@ use super::{Job, Outcome, prepare};
 use crate::layer::without::{Wall, Without};
 use crate::seccomp::bpf::SockFilter;
 use nix::sched::CloneFlags;
-use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
 
 /// What is different.
 #[derive(Debug, Default)]
@@ -59,11 +57,4 @@ impl Experiment {
     pub(super) fn has_maps(&self) -> bool {
         !self.without.has(Wall::IdmapUserns)
     }
-}
-
-/// The child's pid as the mounted `/proc` counts: the laboratory has a pid namespace of its own and the host's `/proc`.
-pub(super) fn pid_in_proc(pidfd: &OwnedFd) -> io::Result<i32> {
-    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd()))?;
-    let pid = text.lines().find_map(|line| line.strip_prefix("Pid:"));
-    pid.and_then(|pid| pid.trim().parse().ok()).ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))
 }

@@ -27,7 +27,7 @@ use crate::sys::clone3::{Cloned, clone3};
 use crate::sys::{errno, signal};
 use nix::sched::CloneFlags;
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::time::Instant;
 
 /// Every namespace that the jail has of its own.
@@ -111,10 +111,7 @@ fn launch(
     let idmap = layers.idmap.clone();
     // The child has its copies; with ours open, no pipe would ever say end of file.
     drop(layers);
-    #[cfg(feature = "lab")]
-    let proc_pid = laboratory::pid_in_proc(&pidfd).map_err(failed("the child's pid in /proc"))?;
-    #[cfg(not(feature = "lab"))]
-    let proc_pid = pid;
+    let proc_pid = pid_in_proc(&pidfd).map_err(failed("the child's pid in /proc"));
     let mut jail = watch::Jail::new(pid, pidfd, ours, cancel, &limits, started);
     #[cfg(feature = "lab")]
     let has_maps = experiment.has_maps();
@@ -124,7 +121,7 @@ fn launch(
     if experiment.let_through.is_some() {
         jail.let_through();
     }
-    let mapped = if has_maps { idmap::write_maps(&idmap, proc_pid) } else { Ok(()) };
+    let mapped = if has_maps { proc_pid.and_then(|pid| idmap::write_maps(&idmap, pid)) } else { Ok(()) };
     let ready = mapped.and_then(|()| channel::send_go(jail.channel()).map_err(failed("send go")));
     match ready {
         Ok(()) => jail.watch(&mut secrets),
@@ -137,6 +134,15 @@ fn launch(
         outcome.cgroup = Some(leaf.finish());
     }
     Ok(outcome)
+}
+
+/// The child's pid as the mounted `/proc` counts: where that is the one of a pid namespace further out (`unshare --pid`
+/// without `--mount-proc`), our own number of the child names another process in it.
+fn pid_in_proc(pidfd: &OwnedFd) -> io::Result<i32> {
+    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd()))?;
+    let pid = text.lines().find_map(|line| line.strip_prefix("Pid:"));
+    let pid = pid.and_then(|pid| pid.trim().parse().ok()).filter(|pid| *pid > 0);
+    pid.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))
 }
 
 /// Refuses to be a set-user-ID program: then the caller chooses what a more powerful user runs.

@@ -136,3 +136,36 @@ fn a_hundred_at_once_leave_nothing() {
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
     assert_eq!(host_mounts(), mounts);
 }
+
+/// Under the `/proc` of a pid namespace further out our own number of the child names another process there: the maps must
+/// reach the child all the same.
+#[test]
+fn the_maps_reach_the_child_under_an_outer_proc() {
+    let root = nix::unistd::geteuid().is_root();
+    let words: &[&str] =
+        if root { &["--pid", "--fork"] } else { &["--user", "--map-current-user", "--pid", "--fork"] };
+    let output = std::process::Command::new("unshare")
+        .args(words)
+        .arg(SKILLJAIL)
+        .args([
+            "exec",
+            "--ro-bind",
+            "/usr",
+            "--ro-bind",
+            "/lib",
+            "--ro-bind",
+            "/lib64",
+            "--",
+            "/usr/bin/id",
+            "-u",
+        ])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "1000\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

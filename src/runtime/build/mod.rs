@@ -34,6 +34,16 @@ pub struct Order<'a> {
     pub out: &'a Path,
 }
 
+/// Makes this process one that can build, whatever its caller handed on: an umask under which others can read and nobody
+/// can write, and a SIGCHLD that is not ignored.
+///
+/// # Errors
+/// The kernel's, of a disposition that it does not take.
+pub fn settle_process() -> Result<(), RuntimeError> {
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o022));
+    crate::sys::signal::prepare_supervisor().map_err(RuntimeError::io("reset", "SIGCHLD"))
+}
+
 /// Builds a runtime, and tells `say` each step as it begins.
 ///
 /// # Errors
