@@ -4,7 +4,6 @@ use crate::support::{self, Ran, Run, Skill};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -48,17 +47,7 @@ impl Ground {
     pub(crate) fn new() -> Self {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         support::runtime();
-        let ground = Self { skill: Skill::new(SCRIPT), scratch, dice: AtomicU64::new(0x9e37_79b9_7f4a_7c15) };
-        let text = fs::read(support::checkout().join("policies/default.json")).expect("the shipped policy");
-        let mut policy: serde_json::Value = serde_json::from_slice(&text).expect("it is JSON");
-        // Too few for the folders of the jail: the set-up fails in the middle of its mounts.
-        policy["limits"]["workdir_inodes"]["value"] = 1.into();
-        fs::write(ground.cramped_policy(), policy.to_string()).expect("a file can be written");
-        ground
-    }
-
-    fn cramped_policy(&self) -> PathBuf {
-        self.scratch.path().join("cramped.json")
+        Self { skill: Skill::new(SCRIPT), scratch, dice: AtomicU64::new(0x9e37_79b9_7f4a_7c15) }
     }
 
     fn run(&self, asked: &str) -> Run {
@@ -82,17 +71,21 @@ impl Ground {
             2 => Self::expect(&self.run("flood").go(), "output_limit", 123),
             3 => Self::expect(&self.run("probe").go(), "killed_by_policy", 126),
             4 => Self::expect(&self.run("well").input("[1]").go(), "input_rejected", 120),
-            5 => {
-                let policy = self.cramped_policy();
-                Self::expect(
-                    &self.run("well").args(["--policy".as_ref(), policy.as_os_str()]).go(),
-                    "setup_failed",
-                    125,
-                );
-            }
+            5 => self.set_up_short_of_descriptors(),
             6 => self.stopped_after_a_while(Signal::SIGKILL),
             _ => self.stopped_after_a_while(Signal::SIGTERM),
         }
+    }
+
+    /// The set-up fails wherever the descriptors end: in the supervisor, or in its child after the clone.
+    fn set_up_short_of_descriptors(&self) {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nofile={}:1024", 6 + self.roll() % 12)).arg(support::SKILLJAIL);
+        command.args(["run", "--runtime"]).arg(support::runtime()).arg(self.skill.path()).arg("main.py");
+        let output = support::feed(command, br#"{"text": "well"}"#);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{told}");
+        assert!(told.contains("Too many open files"), "{told}");
     }
 
     /// A supervisor with a run that waits for ever.
@@ -126,10 +119,11 @@ impl Ground {
         self.dice.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).expect("it always has a next")
     }
 
-    /// The high-water mark of a supervisor whose script runs.
-    pub(crate) fn supervisor_peak_kib(&self) -> u64 {
+    /// The high-water mark of a supervisor whose script runs; `meanwhile` is called before that ends.
+    pub(crate) fn supervisor_peak_kib(&self, meanwhile: impl FnOnce()) -> u64 {
         let child = self.waiting();
         std::thread::sleep(Duration::from_secs(1));
+        meanwhile();
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it still runs");
         let pid = Pid::from_raw(child.id().try_into().expect("a pid"));
         kill(pid, Signal::SIGTERM).expect("it can be signalled");

@@ -35,6 +35,15 @@ impl Snapshot {
         found
     }
 
+    /// The control: what a run leaves for as long as it lasts is seen, so an empty difference says something.
+    pub(crate) fn assert_something_is_there(&self) {
+        let differences = self.differences(&Self::take());
+        for kind in ["processes below this one", "namespaces", "descriptors", "files"] {
+            let seen = differences.iter().any(|line| line.contains(&format!(", {kind}: ")));
+            assert!(seen, "{kind}: {differences:#?}");
+        }
+    }
+
     /// Panics unless all is as it was, also what was there before and is our own.
     pub(crate) fn assert_nothing_is_left(&self, after: &str) {
         let begun = Instant::now();
