@@ -42,7 +42,12 @@ pub(crate) fn assert_answered(name: &str, example: &str, ran: &Ran) {
         if failed { ("script_error", 1) } else { ("ok", 0) },
         "{name} {example}"
     );
-    assert_eq!(ran.report["denials"], serde_json::json!([]), "{name} {example} meets no denial");
+    // matplotlib asks `fc-list` for the host's fonts once, and does without. Nothing else meets a denial.
+    let usual: &[&str] = if name == "plot-png" { &["vfork", "clone"] } else { &[] };
+    for denial in ran.report["denials"].as_array().expect("a document has denials") {
+        let call = denial["syscall"].as_str().expect("a denial names its call");
+        assert!(usual.contains(&call), "{name} {example}: {denial:#}");
+    }
 }
 
 /// Runs every example of a skill and compares.
