@@ -69,7 +69,7 @@ test-vm: prerequisites | .run/vm/boot ## cgroup limits and an older kernel, in a
 lint: ## formatting, clippy, rustdoc, dependencies
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --locked --all-targets -- -D warnings
-	@$(CARGO) clippy --locked --all-targets --features lab -- -D warnings
+	@$(CARGO) clippy --locked --all-targets --all-features -- -D warnings
 	@$(CARGO) clippy --locked --no-default-features --features core -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --offline check bans licenses sources; \
