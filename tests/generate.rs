@@ -85,3 +85,19 @@ fn output_that_cannot_be_written_is_told_and_is_no_panic() {
         "{told}"
     );
 }
+
+/// The schemas that are committed are those of the types: `make schemas` writes them anew.
+#[test]
+fn the_committed_schemas_are_those_of_the_types() {
+    for (of, path) in
+        [("policy", "policies/policy.schema.json"), ("report", "integration/report.schema.json")]
+    {
+        let output =
+            std::process::Command::new(env!("CARGO_BIN_EXE_skilljail")).args(["gen", "schema", of]).output();
+        let output = output.expect("the program starts");
+        let committed =
+            std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("it is there");
+        assert!(output.status.success());
+        assert!(output.stdout == committed, "{path} is not what the types say: run `make schemas`");
+    }
+}
