@@ -33,9 +33,12 @@ $(RUNTIME)/runtime.json: | build
 	@mkdir -p .run
 	@$(BIN) runtime build --out $(RUNTIME)
 
+# CI sets `-- --show-output`, to count what tests say of skipped parts.
+TEST_FLAGS ?=
+
 test: prerequisites ## every test that needs nothing but Rust, a C linker and Python
-	@$(CARGO) test --locked --workspace
-	@$(CARGO) test --locked --features lab --test layers
+	@$(CARGO) test --locked --workspace $(TEST_FLAGS)
+	@$(CARGO) test --locked --features lab --test layers $(TEST_FLAGS)
 
 # For root: the same test programs once more, with the ids of an ordinary user.
 TEST_UID ?= 61234
