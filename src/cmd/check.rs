@@ -152,7 +152,7 @@ fn as_json(checked: &[(String, Checked)]) -> Value {
         json!({
             "path": path,
             "name": verdict.name,
-            "runtime": verdict.tier.word(),
+            "tier": verdict.tier.word(),
             "standard": verdict.standard,
             "runnable": verdict.runnable.words(),
             "reviewed": verdict.reviewed,

@@ -6,6 +6,8 @@ use std::collections::HashSet;
 
 /// Nesting beyond this is refused.
 pub const MAX_DEPTH: usize = 32;
+/// A number has at most this many characters.
+pub const MAX_NUMBER: usize = 64;
 
 /// A value and the byte at which it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -288,7 +290,12 @@ impl Reader<'_> {
             }
             self.digits()?;
         }
-        Ok(Kind::Number(self.text[start..self.at].to_owned()))
+        let digits = &self.text[start..self.at];
+        // Readers differ on what these are: infinity, an error, or a computation that takes its time.
+        if digits.len() > MAX_NUMBER || digits.parse::<f64>().is_ok_and(f64::is_infinite) {
+            return Err(Broken { at: start, ..self.fault("a number out of range") });
+        }
+        Ok(Kind::Number(digits.to_owned()))
     }
 
     fn string(&mut self) -> Result<String, Broken> {
@@ -456,6 +463,8 @@ mod tests {
         assert_eq!(fault("[\"\u{85}\"]").1, "control character U+0085 in a text");
         assert_eq!(fault("[\"\\r\"]").1, "control character U+000D in a text");
         assert_eq!(fault("{} {}"), (String::new(), "more after the end of the JSON value".into()));
+        assert_eq!(fault(r#"{"a":1e999}"#), ("/a".into(), "a number out of range".into()));
+        assert_eq!(fault(&format!("[{}]", "1".repeat(65))).1, "a number out of range");
         assert!(fault(&"[".repeat(100_000)).1.contains("nested deeper"));
     }
 

@@ -1,4 +1,5 @@
 //! Skill packages: each rule, each command, each way in.
+#![cfg(feature = "review")]
 #![allow(missing_docs, unreachable_pub, reason = "modules of one test")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,4 +11,5 @@ mod reading;
 mod rules;
 mod sarif;
 mod schema;
+mod speed;
 mod standard;

@@ -222,6 +222,23 @@ fn different() -> Vec<Case> {
             with("license:\n  - a\n"),
         ),
         case(
+            "a frontmatter of 70 KiB",
+            false,
+            true,
+            "it is bounded before it is parsed",
+            with(&format!("license: {}\n", "x".repeat(70_000))),
+        ),
+        case(
+            "nesting beyond 16",
+            false,
+            true,
+            "it is bounded before it is parsed",
+            with(&format!(
+                "metadata:\n{}",
+                (1..20).map(|n| " ".repeat(n) + "a:\n").collect::<String>() + &" ".repeat(20) + "b: c\n"
+            )),
+        ),
+        case(
             "a control character",
             false,
             true,

@@ -24,8 +24,9 @@ use std::path::Path;
 pub const MAX_SOURCE: usize = 1 << 20;
 /// A file's findings end here.
 const MAX_FINDINGS: usize = 200;
-/// The visitor recurses as deep as [`nesting`] lets source nest; debug builds need some kilobytes a level.
-const STACK: usize = 512 << 20;
+/// The visitor recurses as deep as [`nesting`] lets source nest; debug builds need some ten kilobytes a level. Only what is
+/// used is ever backed by memory, but a host that does not overcommit counts all of it.
+const STACK: usize = 64 << 20;
 
 /// What the scripts of a skill may count on.
 #[derive(Debug, Default)]
