@@ -33,6 +33,10 @@ pub enum Command {
     /// The pinned Python
     #[command(subcommand)]
     Runtime(RuntimeCommand),
+    /// What a policy lets through: show, compare, explain, check
+    #[cfg(feature = "review")]
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// What this host can do, what is missing, and the exact fix
     Doctor(DoctorArgs),
     /// Shell completions and man pages
@@ -277,6 +281,31 @@ pub enum RuntimeCommand {
         /// How to print
         #[arg(long, value_enum, default_value_t = DataFormat::Text)]
         format: DataFormat,
+    },
+}
+
+/// How `policy show` prints.
+#[cfg(feature = "review")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShowFormat {
+    /// For people
+    Text,
+    /// The plan itself: the value that `run` applies
+    Json,
+}
+
+/// Words of `policy`.
+#[cfg(feature = "review")]
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Print what a policy allows and refuses, why, and by which wall
+    Show {
+        /// A shipped profile's name, or a file (it has a `/` or ends in .json)
+        #[arg(value_name = "NAME|FILE")]
+        policy: String,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+        format: ShowFormat,
     },
 }
 

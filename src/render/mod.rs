@@ -2,4 +2,6 @@
 
 #[cfg(feature = "review")]
 pub mod sarif;
+#[cfg(feature = "review")]
+pub mod sheet;
 pub mod text;

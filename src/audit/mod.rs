@@ -1,0 +1,7 @@
+//! What a policy means, what is wrong with it, what changed, and what an older kernel loses of it. Nothing is run.
+
+pub mod representative;
+pub mod sections;
+pub mod sentences;
+pub mod sheet;
+pub mod units;
