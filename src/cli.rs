@@ -294,6 +294,20 @@ pub enum ShowFormat {
     Json,
 }
 
+/// How `policy diff` prints.
+#[cfg(feature = "review")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// A comment for a pull request
+    Markdown,
+}
+
 /// Words of `policy`.
 #[cfg(feature = "review")]
 #[derive(Debug, Subcommand)]
@@ -306,6 +320,33 @@ pub enum PolicyCommand {
         /// How to print
         #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
         format: ShowFormat,
+    },
+    /// Compare two policies by meaning; exits 10 when NEW lets through what OLD does not
+    Diff {
+        /// A shipped profile's name, or a file
+        #[arg(value_name = "OLD")]
+        old: String,
+        /// A shipped profile's name, or a file
+        #[arg(value_name = "NEW")]
+        new: String,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+        format: DiffFormat,
+        /// List what is wider and exit 0
+        #[arg(long)]
+        allow_wider: bool,
+    },
+    /// Say what each layer answers to one call, why, and what would allow it
+    Explain {
+        /// A shipped profile's name, or a file
+        #[arg(value_name = "NAME|FILE")]
+        policy: String,
+        /// `socket(AF_INET, SOCK_STREAM)`, `openat("/etc/passwd", O_RDONLY)`, `clone3`
+        #[arg(value_name = "CALL")]
+        call: String,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+        format: DataFormat,
     },
 }
 

@@ -1,9 +1,10 @@
 //! `skilljail policy`: what a policy lets through, without running anything.
 
 use super::Io;
-use crate::audit::representative;
+use crate::audit::diff::{self, diff};
 use crate::audit::sheet::Sheet;
-use crate::cli::{PolicyCommand, ShowFormat};
+use crate::audit::{explain, places, representative};
+use crate::cli::{DataFormat, DiffFormat, PolicyCommand, ShowFormat};
 use crate::exit::Exit;
 use crate::policy::Policy;
 use crate::render;
@@ -13,12 +14,18 @@ use std::error::Error;
 pub fn run(command: &PolicyCommand, io: &mut Io<'_>) -> Exit {
     let done = match command {
         PolicyCommand::Show { policy, format } => show(policy, *format),
+        PolicyCommand::Diff { old, new, format, allow_wider } => compare(old, new, *format, *allow_wider),
+        PolicyCommand::Explain { policy, call, format } => explain_call(policy, call, *format),
     };
     match done {
         Ok((text, exit)) => print(&text, exit, io),
         Err(error) => {
             io.tell(error.as_ref());
-            if error.is::<crate::policy::PolicyError>() { Exit::PolicyRejected } else { Exit::Failed }
+            match () {
+                () if error.is::<crate::policy::PolicyError>() => Exit::PolicyRejected,
+                () if error.is::<explain::CallError>() => Exit::Usage,
+                () => Exit::Failed,
+            }
         }
     }
 }
@@ -42,6 +49,35 @@ fn show(word: &str, format: ShowFormat) -> Done {
     let text = match format {
         ShowFormat::Json => serde_json::to_string_pretty(&plan)? + "\n",
         ShowFormat::Text => render::sheet::text(&Sheet::new(&policy, &plan)?),
+    };
+    Ok((text, Exit::Success))
+}
+
+fn compare(old: &str, new: &str, format: DiffFormat, allow_wider: bool) -> Done {
+    let changes = diff(&Policy::load(old)?, &Policy::load(new)?)?;
+    let text = match format {
+        DiffFormat::Text => render::changes::text(&changes),
+        DiffFormat::Json => format!("{:#}\n", render::changes::json(old, new, &changes)),
+        DiffFormat::Markdown => render::changes::markdown(old, new, &changes),
+        DiffFormat::Sarif => {
+            let places = places::Places::of(new);
+            format!(
+                "{:#}\n",
+                render::changes::sarif(places.path(), &|pointer| places.line(pointer), allow_wider, &changes)
+            )
+        }
+    };
+    let exit = if diff::is_wider(&changes) && !allow_wider { Exit::Wider } else { Exit::Success };
+    Ok((text, exit))
+}
+
+fn explain_call(word: &str, call: &str, format: DataFormat) -> Done {
+    let policy = Policy::load(word)?;
+    let plan = representative::wanted(&policy)?;
+    let explained = explain::explain(&policy, &plan, call)?;
+    let text = match format {
+        DataFormat::Text => render::explained::text(&explained),
+        DataFormat::Json => serde_json::to_string_pretty(&explained)? + "\n",
     };
     Ok((text, Exit::Success))
 }

@@ -1,6 +1,10 @@
 //! Findings and lists for eyes and for tools. Nothing is decided here.
 
 #[cfg(feature = "review")]
+pub mod changes;
+#[cfg(feature = "review")]
+pub mod explained;
+#[cfg(feature = "review")]
 pub mod sarif;
 #[cfg(feature = "review")]
 pub mod sheet;
