@@ -308,6 +308,20 @@ pub enum DiffFormat {
     Markdown,
 }
 
+/// How `policy check` prints.
+#[cfg(feature = "review")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// JUnit
+    Junit,
+}
+
 /// Words of `policy`.
 #[cfg(feature = "review")]
 #[derive(Debug, Subcommand)]
@@ -336,6 +350,23 @@ pub enum PolicyCommand {
         #[arg(long)]
         allow_wider: bool,
     },
+    /// Find what is wrong with policies; exits 1 on an error, or on what --deny names
+    Check {
+        /// Shipped profiles' names, or files
+        #[arg(value_name = "NAME|FILE", required_unless_present = "explain")]
+        policies: Vec<String>,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+        format: CheckFormat,
+        /// Also fail on these: `warnings`, `notes` (and warnings), or a rule's id
+        #[arg(long, value_name = "SEVERITY|RULE")]
+        deny: Vec<String>,
+        /// Print the long text of a rule, such as SJ-P009
+        #[arg(long, value_name = "RULE")]
+        explain: Option<String>,
+    },
+    /// Print the JSON schema of policy files
+    Schema,
     /// Say what each layer answers to one call, why, and what would allow it
     Explain {
         /// A shipped profile's name, or a file

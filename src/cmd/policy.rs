@@ -2,9 +2,10 @@
 
 use super::Io;
 use crate::audit::diff::{self, diff};
+use crate::audit::lint::{self, Finding, Severity};
 use crate::audit::sheet::Sheet;
 use crate::audit::{explain, places, representative};
-use crate::cli::{DataFormat, DiffFormat, PolicyCommand, ShowFormat};
+use crate::cli::{CheckFormat, DataFormat, DiffFormat, GenCommand, PolicyCommand, SchemaOf, ShowFormat};
 use crate::exit::Exit;
 use crate::policy::Policy;
 use crate::render;
@@ -15,6 +16,11 @@ pub fn run(command: &PolicyCommand, io: &mut Io<'_>) -> Exit {
     let done = match command {
         PolicyCommand::Show { policy, format } => show(policy, *format),
         PolicyCommand::Diff { old, new, format, allow_wider } => compare(old, new, *format, *allow_wider),
+        PolicyCommand::Check { explain: Some(id), .. } => explain_rule(id),
+        PolicyCommand::Check { policies, format, deny, explain: None } => check(policies, *format, deny),
+        PolicyCommand::Schema => {
+            return super::generate::run(&GenCommand::Schema { of: SchemaOf::Policy }, io);
+        }
         PolicyCommand::Explain { policy, call, format } => explain_call(policy, call, *format),
     };
     match done {
@@ -23,11 +29,20 @@ pub fn run(command: &PolicyCommand, io: &mut Io<'_>) -> Exit {
             io.tell(error.as_ref());
             match () {
                 () if error.is::<crate::policy::PolicyError>() => Exit::PolicyRejected,
-                () if error.is::<explain::CallError>() => Exit::Usage,
+                () if error.is::<explain::ExplainError>() || error.is::<WordError>() => Exit::Usage,
                 () => Exit::Failed,
             }
         }
     }
+}
+
+/// A word of the command line that is not known.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} {word:?} is not known\nhint: {hint}")]
+struct WordError {
+    what: &'static str,
+    word: String,
+    hint: String,
 }
 
 /// What is printed, and how the program ends then.
@@ -80,4 +95,63 @@ fn explain_call(word: &str, call: &str, format: DataFormat) -> Done {
         DataFormat::Json => serde_json::to_string_pretty(&explained)? + "\n",
     };
     Ok((text, Exit::Success))
+}
+
+fn no_rule(id: &str) -> Box<dyn Error> {
+    let ids = lint::rules().map(|rule| rule.id);
+    let near = crate::skill::finding::nearest(&id.to_uppercase(), ids).unwrap_or("SJ-P001");
+    Box::new(WordError { what: "the rule", word: id.to_owned(), hint: format!("rules look like {near}") })
+}
+
+fn explain_rule(id: &str) -> Done {
+    let rule = lint::rule(id).ok_or_else(|| no_rule(id))?;
+    Ok((render::findings::explain(rule) + "\n", Exit::Success))
+}
+
+/// Which findings fail the check beside errors.
+struct Deny {
+    least: Severity,
+    rules: Vec<&'static str>,
+}
+
+impl Deny {
+    fn new(words: &[String]) -> Result<Self, Box<dyn Error>> {
+        let mut deny = Self { least: Severity::Error, rules: Vec::new() };
+        for word in words {
+            match word.as_str() {
+                "warnings" => deny.least = deny.least.max(Severity::Warning),
+                "notes" => deny.least = Severity::Note,
+                id => deny.rules.push(lint::rule(id).ok_or_else(|| no_rule(id))?.id),
+            }
+        }
+        Ok(deny)
+    }
+
+    fn fails(&self, finding: &Finding) -> bool {
+        finding.severity <= self.least || self.rules.contains(&finding.rule)
+    }
+}
+
+fn check(words: &[String], format: CheckFormat, deny: &[String]) -> Done {
+    let deny = Deny::new(deny)?;
+    let mut all = Vec::new();
+    for word in words {
+        let findings = match Policy::load(word) {
+            Ok(policy) => {
+                let plan = representative::wanted(&policy)?;
+                let filter = policy.filter().filter().map_err(str::to_owned)?;
+                lint::check(word, &policy, &plan, filter)
+            }
+            Err(error) => vec![lint::refused(word, &error)],
+        };
+        all.push(render::findings::Checked { word: word.clone(), findings });
+    }
+    let text = match format {
+        CheckFormat::Text => render::findings::text(&all),
+        CheckFormat::Json => format!("{:#}\n", render::findings::json(&all)),
+        CheckFormat::Sarif => format!("{:#}\n", render::findings::sarif(&all)),
+        CheckFormat::Junit => render::findings::junit(&all, &|finding| deny.fails(finding)),
+    };
+    let failed = all.iter().flat_map(|checked| &checked.findings).any(|finding| deny.fails(finding));
+    Ok((text, if failed { Exit::Findings } else { Exit::Success }))
 }

@@ -5,6 +5,10 @@ pub mod changes;
 #[cfg(feature = "review")]
 pub mod explained;
 #[cfg(feature = "review")]
+pub mod findings;
+#[cfg(feature = "review")]
+pub mod junit;
+#[cfg(feature = "review")]
 pub mod sarif;
 #[cfg(feature = "review")]
 pub mod sheet;
