@@ -292,6 +292,8 @@ pub enum ShowFormat {
     Text,
     /// The plan itself: the value that `run` applies
     Json,
+    /// One self-contained page, with a picture
+    Html,
 }
 
 /// How `policy diff` prints.
@@ -334,6 +336,9 @@ pub enum PolicyCommand {
         /// How to print
         #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
         format: ShowFormat,
+        /// Say instead what would not hold on a kernel of that release, such as 5.15
+        #[arg(long, value_name = "RELEASE")]
+        kernel: Option<String>,
     },
     /// Compare two policies by meaning; exits 10 when NEW lets through what OLD does not
     Diff {
@@ -390,6 +395,10 @@ pub struct DoctorArgs {
     /// A cgroup v2 directory to judge for `run --cgroup`
     #[arg(long, value_name = "DIR")]
     pub cgroup: Option<PathBuf>,
+    /// Also say what of this policy would not hold on this host
+    #[cfg(feature = "review")]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub policy: Option<String>,
 }
 
 /// What has a schema.

@@ -2,6 +2,7 @@
 
 pub mod diff;
 pub mod explain;
+pub mod kernels;
 pub mod lint;
 pub mod places;
 pub mod region_words;

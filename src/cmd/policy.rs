@@ -4,7 +4,7 @@ use super::Io;
 use crate::audit::diff::{self, diff};
 use crate::audit::lint::{self, Finding, Severity};
 use crate::audit::sheet::Sheet;
-use crate::audit::{explain, places, representative};
+use crate::audit::{explain, kernels, places, representative};
 use crate::cli::{CheckFormat, DataFormat, DiffFormat, GenCommand, PolicyCommand, SchemaOf, ShowFormat};
 use crate::exit::Exit;
 use crate::policy::Policy;
@@ -14,7 +14,8 @@ use std::error::Error;
 /// Runs the command.
 pub fn run(command: &PolicyCommand, io: &mut Io<'_>) -> Exit {
     let done = match command {
-        PolicyCommand::Show { policy, format } => show(policy, *format),
+        PolicyCommand::Show { policy, format, kernel: None } => show(policy, *format),
+        PolicyCommand::Show { policy, format, kernel: Some(kernel) } => on_kernel(policy, *format, kernel),
         PolicyCommand::Diff { old, new, format, allow_wider } => compare(old, new, *format, *allow_wider),
         PolicyCommand::Check { explain: Some(id), .. } => explain_rule(id),
         PolicyCommand::Check { policies, format, deny, explain: None } => check(policies, *format, deny),
@@ -29,7 +30,8 @@ pub fn run(command: &PolicyCommand, io: &mut Io<'_>) -> Exit {
             io.tell(error.as_ref());
             match () {
                 () if error.is::<crate::policy::PolicyError>() => Exit::PolicyRejected,
-                () if error.is::<explain::ExplainError>() || error.is::<WordError>() => Exit::Usage,
+                () if error.is::<WordError>() || error.is::<kernels::ReleaseError>() => Exit::Usage,
+                () if matches!(error.downcast_ref(), Some(explain::ExplainError::Call(_))) => Exit::Usage,
                 () => Exit::Failed,
             }
         }
@@ -64,8 +66,38 @@ fn show(word: &str, format: ShowFormat) -> Done {
     let text = match format {
         ShowFormat::Json => serde_json::to_string_pretty(&plan)? + "\n",
         ShowFormat::Text => render::sheet::text(&Sheet::new(&policy, &plan)?),
+        ShowFormat::Html => render::html::page(&Sheet::new(&policy, &plan)?),
     };
     Ok((text, Exit::Success))
+}
+
+/// Exit 1 where nothing would run there.
+fn on_kernel(word: &str, format: ShowFormat, text: &str) -> Done {
+    let kernel = kernels::release(text)?;
+    let policy = Policy::load(word)?;
+    let plan = representative::wanted(&policy)?;
+    let filter = policy.filter().filter().map_err(str::to_owned)?;
+    let losses = kernels::losses(&policy, &plan, filter, kernel, kernels::landlock_abi(kernel));
+    let exit = if losses.iter().any(|loss| loss.cost == kernels::Cost::NothingRuns) {
+        Exit::Findings
+    } else {
+        Exit::Success
+    };
+    let text = match format {
+        ShowFormat::Json => {
+            let document = serde_json::json!({ "version": 1, "policy": policy.name(), "kernel": text, "losses": losses });
+            format!("{document:#}\n")
+        }
+        ShowFormat::Text => render::losses::text(policy.name(), text, &losses),
+        ShowFormat::Html => {
+            return Err(Box::new(WordError {
+                what: "--format html with --kernel",
+                word: text.to_owned(),
+                hint: "use text or json".to_owned(),
+            }));
+        }
+    };
+    Ok((text, exit))
 }
 
 fn compare(old: &str, new: &str, format: DiffFormat, allow_wider: bool) -> Done {

@@ -7,7 +7,11 @@ pub mod explained;
 #[cfg(feature = "review")]
 pub mod findings;
 #[cfg(feature = "review")]
+pub mod html;
+#[cfg(feature = "review")]
 pub mod junit;
+#[cfg(feature = "review")]
+pub mod losses;
 #[cfg(feature = "review")]
 pub mod sarif;
 #[cfg(feature = "review")]
