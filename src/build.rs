@@ -33,7 +33,9 @@ fn main() {
     println!("cargo::rerun-if-changed={}", folder.display());
     println!("cargo::rerun-if-changed={root}/src/seccomp");
     println!("cargo::rerun-if-changed={root}/src/build.rs");
+    println!("cargo::rerun-if-changed={root}/policies");
     let sources = sources(&folder);
+    let mut compiled = BTreeMap::new();
     let mut code = String::from("pub(super) static BAKED: &[Baked] = &[\n");
     for (name, text) in &sources {
         let file = format!("seccomp/{name}.json");
@@ -41,6 +43,7 @@ fn main() {
         let programs = filter.and_then(|filter| seccomp::verify::build(&file, &filter));
         let programs = programs.unwrap_or_else(|e| panic!("{e}"));
         let digests = programs.each_ref().map(|p| digest(p));
+        compiled.insert(name.as_str(), programs.clone());
         let path = folder.join(format!("{name}.json"));
         let _ = writeln!(
             code,
@@ -50,7 +53,35 @@ fn main() {
         );
     }
     code.push_str("];\n");
+    prove_policies(&Path::new(&root).join("policies"), &compiled);
     std::fs::write(Path::new(&out).join("filters.rs"), code).expect("OUT_DIR can be written");
+}
+
+/// Proves what each policy in `policies/` promises of its filter; a promise that is broken fails the build.
+fn prove_policies(
+    folder: &Path,
+    compiled: &BTreeMap<&str, [Vec<SockFilter>; seccomp::filter::Arch::ALL.len()]>,
+) {
+    for entry in std::fs::read_dir(folder).expect("the folder policies/ is there") {
+        let path = entry.expect("the folder can be read").path();
+        let text = std::fs::read_to_string(&path).expect("a policy is text");
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let (Some(filter), Some(sentences)) = (value["filter"].as_str(), value["guarantees"].as_array())
+        else {
+            continue;
+        };
+        let shown = path.display();
+        let programs = compiled.get(filter).unwrap_or_else(|| panic!("{shown}: no filter {filter:?}"));
+        for sentence in sentences.iter().filter_map(serde_json::Value::as_str) {
+            let parsed = seccomp::guarantee::parse(sentence)
+                .unwrap_or_else(|(what, _)| panic!("{shown}: {sentence:?}: {what}"));
+            for (arch, program) in seccomp::filter::Arch::ALL.into_iter().zip(programs) {
+                if let Err(broken) = parsed.prove(arch, program) {
+                    panic!("{shown}: {sentence:?} does not hold: {}", broken.witness);
+                }
+            }
+        }
+    }
 }
 
 /// Every filter by name.

@@ -33,6 +33,10 @@ pub enum Command {
     /// The pinned Python
     #[command(subcommand)]
     Runtime(RuntimeCommand),
+    /// What a policy lets through: show, compare, explain, check
+    #[cfg(feature = "review")]
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// What this host can do, what is missing, and the exact fix
     Doctor(DoctorArgs),
     /// Shell completions and man pages
@@ -280,6 +284,108 @@ pub enum RuntimeCommand {
     },
 }
 
+/// How `policy show` prints.
+#[cfg(feature = "review")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShowFormat {
+    /// For people
+    Text,
+    /// The plan itself: the value that `run` applies
+    Json,
+    /// One self-contained page, with a picture
+    Html,
+}
+
+/// How `policy diff` prints.
+#[cfg(feature = "review")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// A comment for a pull request
+    Markdown,
+}
+
+/// How `policy check` prints.
+#[cfg(feature = "review")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// JUnit
+    Junit,
+}
+
+/// Words of `policy`.
+#[cfg(feature = "review")]
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Print what a policy allows and refuses, why, and by which wall
+    Show {
+        /// A shipped profile's name, or a file (it has a `/` or ends in .json)
+        #[arg(value_name = "NAME|FILE")]
+        policy: String,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+        format: ShowFormat,
+        /// Say instead what would not hold on a kernel of that release, such as 5.15
+        #[arg(long, value_name = "RELEASE")]
+        kernel: Option<String>,
+    },
+    /// Compare two policies by meaning; exits 10 when NEW lets through what OLD does not
+    Diff {
+        /// A shipped profile's name, or a file
+        #[arg(value_name = "OLD")]
+        old: String,
+        /// A shipped profile's name, or a file
+        #[arg(value_name = "NEW")]
+        new: String,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+        format: DiffFormat,
+        /// List what is wider and exit 0
+        #[arg(long)]
+        allow_wider: bool,
+    },
+    /// Find what is wrong with policies; exits 1 on an error, or on what --deny names
+    Check {
+        /// Shipped profiles' names, or files
+        #[arg(value_name = "NAME|FILE", required_unless_present = "explain")]
+        policies: Vec<String>,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+        format: CheckFormat,
+        /// Also fail on these: `warnings`, `notes` (and warnings), or a rule's id
+        #[arg(long, value_name = "SEVERITY|RULE")]
+        deny: Vec<String>,
+        /// Print the long text of a rule, such as SJ-P009
+        #[arg(long, value_name = "RULE")]
+        explain: Option<String>,
+    },
+    /// Print the JSON schema of policy files
+    Schema,
+    /// Say what each layer answers to one call, why, and what would allow it
+    Explain {
+        /// A shipped profile's name, or a file
+        #[arg(value_name = "NAME|FILE")]
+        policy: String,
+        /// `socket(AF_INET, SOCK_STREAM)`, `openat("/etc/passwd", O_RDONLY)`, `clone3`
+        #[arg(value_name = "CALL")]
+        call: String,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+        format: DataFormat,
+    },
+}
+
 /// Words of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -289,6 +395,10 @@ pub struct DoctorArgs {
     /// A cgroup v2 directory to judge for `run --cgroup`
     #[arg(long, value_name = "DIR")]
     pub cgroup: Option<PathBuf>,
+    /// Also say what of this policy would not hold on this host
+    #[cfg(feature = "review")]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub policy: Option<String>,
 }
 
 /// What has a schema.

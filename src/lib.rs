@@ -28,6 +28,8 @@
     clippy::doc_markdown
 )]
 
+#[cfg(feature = "review")]
+pub mod audit;
 pub mod cli;
 pub mod cmd;
 pub mod digest;

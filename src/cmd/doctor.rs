@@ -9,6 +9,10 @@ use std::io::{self, Write};
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Exit {
+    #[cfg(feature = "review")]
+    if let Some(word) = &args.policy {
+        return of_policy(word, args.format, io);
+    }
     let checkup = Checkup::perform(args.cgroup.as_deref());
     let written = match args.format {
         DataFormat::Text => text(&checkup, io.out),
@@ -23,6 +27,50 @@ pub fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Exit {
         }
         Ok(()) if checkup.ok => Exit::Success,
         Ok(()) => Exit::Findings,
+    }
+}
+
+/// What of a policy would not hold here: by the release, and by the Landlock ABI that the kernel itself tells. Exit 1 where
+/// nothing would run.
+#[cfg(feature = "review")]
+fn of_policy(word: &str, format: DataFormat, io: &mut Io<'_>) -> Exit {
+    use crate::audit::{kernels, representative};
+    let policy = match crate::policy::Policy::load(word) {
+        Ok(policy) => policy,
+        Err(error) => {
+            io.tell(&error);
+            return Exit::PolicyRejected;
+        }
+    };
+    let host = crate::host::Host::quick();
+    let (plan, filter) = match (representative::wanted(&policy), policy.filter().filter()) {
+        (Ok(plan), Ok(filter)) => (plan, filter),
+        (Err(error), _) => {
+            io.tell(&error);
+            return Exit::Failed;
+        }
+        (_, Err(why)) => {
+            io.tell(&io::Error::other(why.to_owned()));
+            return Exit::Failed;
+        }
+    };
+    let losses = kernels::losses(&policy, &plan, filter, host.kernel.version, host.landlock.abi());
+    let written = match format {
+        DataFormat::Text => {
+            write!(io.out, "{}", crate::render::losses::text(policy.name(), &host.kernel.release, &losses))
+        }
+        DataFormat::Json => {
+            let document = serde_json::json!({ "version": 1, "policy": policy.name(), "kernel": host.kernel.release, "losses": losses });
+            writeln!(io.out, "{document:#}")
+        }
+    };
+    match written.and_then(|()| io.out.flush()) {
+        Err(error) => {
+            io.tell(&error);
+            Exit::Failed
+        }
+        Ok(()) if losses.iter().any(|loss| loss.cost == kernels::Cost::NothingRuns) => Exit::Findings,
+        Ok(()) => Exit::Success,
     }
 }
 

@@ -15,6 +15,8 @@ pub mod inputs;
 pub mod launch;
 pub mod list;
 pub mod manifest;
+#[cfg(feature = "review")]
+pub mod policy;
 pub mod read;
 pub mod result;
 pub mod run;
@@ -63,6 +65,8 @@ pub fn dispatch(cli: &Cli, io: &mut Io<'_>) -> Exit {
         Command::Read(args) => read::run(args, io),
         Command::Manifest(command) => manifest::run(command, io),
         Command::Runtime(command) => runtime::run(command, io),
+        #[cfg(feature = "review")]
+        Command::Policy(command) => policy::run(command, io),
         Command::Doctor(args) => doctor::run(args, io),
         #[cfg(feature = "review")]
         Command::Gen(command) => generate::run(command, io),

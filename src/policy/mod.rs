@@ -137,6 +137,16 @@ pub enum PolicyError {
         /// What is wrong.
         why: &'static str,
     },
+    /// A sentence of `guarantees` that is none, or that the compiled filter breaks.
+    #[error("`guarantees[{index}]` {sentence:?}: {why}")]
+    Guarantee {
+        /// Which.
+        index: usize,
+        /// The sentence.
+        sentence: String,
+        /// What is wrong, or an input that breaks it.
+        why: String,
+    },
     /// A device stands twice.
     #[error("`devices` lists {name:?} twice")]
     Device {
@@ -192,6 +202,10 @@ impl Policy {
         check(&file)?;
         let limits = Limits::new(&file.limits)?;
         let filter = filter(&file.filter, beside)?;
+        // Of the shipped ones the build has proven them.
+        if beside.is_some() {
+            guarantees(&file, &filter)?;
+        }
         let mut hash = Sha256::new();
         hash.update(bytes);
         // The filter is part of what the policy says.
@@ -249,6 +263,41 @@ fn filter_file(word: &str, _beside: Option<&Path>) -> Result<seccomp::Compiled, 
             "{word:?} is a file, and this build has no prover to read it with\nhint: use a shipped filter, or the full build"
         ),
     })
+}
+
+/// Proves each sentence of the policy for every input, on each architecture.
+#[cfg(feature = "review")]
+fn guarantees(file: &schema::PolicyFile, filter: &seccomp::Compiled) -> Result<(), PolicyError> {
+    for (index, sentence) in file.guarantees.iter().enumerate() {
+        let wrong = |why: String| PolicyError::Guarantee { index, sentence: sentence.clone(), why };
+        let parsed = seccomp::guarantee::parse(sentence).map_err(|(what, hint)| {
+            wrong(hint.map_or(what.clone(), |hint| format!("{what}\nhint: {hint}")))
+        })?;
+        for arch in seccomp::Arch::ALL {
+            let broken = |broken: seccomp::verify::Broken| {
+                wrong(format!(
+                    "it does not hold: {}\nhint: `skilljail policy explain` says which rule lets it through",
+                    broken.witness
+                ))
+            };
+            parsed.prove(arch, filter.program_for(arch)).map_err(broken)?;
+        }
+    }
+    Ok(())
+}
+
+/// Without a prover only what the filter's own build has proven word for word can be promised.
+#[cfg(not(feature = "review"))]
+fn guarantees(file: &schema::PolicyFile, filter: &seccomp::Compiled) -> Result<(), PolicyError> {
+    let proven = filter.filter().map(seccomp::Filter::guarantees).unwrap_or_default();
+    match file.guarantees.iter().enumerate().find(|(_, sentence)| !proven.contains(sentence)) {
+        None => Ok(()),
+        Some((index, sentence)) => Err(PolicyError::Guarantee {
+            index,
+            sentence: sentence.clone(),
+            why: "this build has no prover, and the filter does not promise it in these words\nhint: use a sentence of the filter's own guarantees, or the full build".to_owned(),
+        }),
+    }
 }
 
 fn reason(field: &str, reason: &str) -> Result<(), PolicyError> {

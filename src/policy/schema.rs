@@ -39,6 +39,10 @@ pub struct PolicyFile {
     pub environment: Vec<Variable>,
     /// Every bound.
     pub limits: Limits,
+    /// Sentences about the compiled filter that must be provable, in the language of filters' `guarantees`
+    /// (`never socket(domain=AF_INET)`, `only kill(sig!=SIGSYS)`): a policy that breaks one is refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guarantees: Vec<String>,
 }
 
 /// Whether `xray.json` is a must.

@@ -3,7 +3,7 @@
 //! Anything doubtful is an error here: an unknown name, an empty list, an empty reason, a call that is listed twice with
 //! and without arguments. What is accepted means exactly one thing.
 
-mod lines;
+pub(crate) mod lines;
 mod raw;
 #[cfg(test)]
 mod tests;

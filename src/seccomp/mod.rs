@@ -13,6 +13,7 @@
 pub mod bpf;
 mod compiled;
 pub mod constants;
+pub mod decode;
 pub mod error;
 pub mod filter;
 #[cfg(feature = "review")]

@@ -43,6 +43,16 @@ pub struct Word {
 }
 
 impl Word {
+    /// The intervals, both ends included, ascending.
+    pub fn ranges(&self) -> &[(u32, u32)] {
+        &self.ranges
+    }
+
+    /// What the masked value is, or is not: mask, value, and whether they are equal.
+    pub fn masks(&self) -> impl Iterator<Item = (u32, u32, bool)> + '_ {
+        self.literals.iter().map(|literal| (literal.mask, literal.value, literal.equal))
+    }
+
     fn full() -> Self {
         Self { ranges: vec![(0, u32::MAX)], literals: Vec::new() }
     }
@@ -193,6 +203,12 @@ impl Region {
         let mut ranges = word.ranges.iter().map(|(low, high)| holds_from(*low, *high));
         let first = ranges.next().flatten()?;
         ranges.all(|next| next == Some(first)).then_some(first)
+    }
+
+    /// What one word may be; nothing where it may be anything.
+    pub fn word(&self, index: u8) -> Option<&Word> {
+        let place = self.words.binary_search_by_key(&index, |(i, _)| *i).ok()?;
+        self.words.get(place).map(|(_, word)| word)
     }
 
     /// The set of one input.

@@ -179,7 +179,7 @@ pub(super) fn cells(filter: &Filter, arch: Arch) -> Result<Vec<(Region, Action)>
 type Halves = (Vec<Region>, Vec<Region>);
 
 /// Splits by a conjunction.
-pub(super) fn split_all(region: &Region, when: &[Condition]) -> Result<Halves, TooComplex> {
+pub(crate) fn split_all(region: &Region, when: &[Condition]) -> Result<Halves, TooComplex> {
     let (mut inside, mut outside) = (vec![region.clone()], Vec::new());
     for condition in when {
         let mut still = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// The first line of every value, by JSON pointer.
 #[derive(Default)]
-pub(super) struct Lines(HashMap<String, usize>);
+pub(crate) struct Lines(HashMap<String, usize>);
 
 /// Containers inside one another that are followed; serde refuses more anyway.
 const MAX_DEPTH: usize = 16;
@@ -16,7 +16,7 @@ enum Frame {
 
 impl Lines {
     /// Scans a text; of one that is not JSON whatever was understood is kept.
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let mut lines = HashMap::new();
         let mut stack: Vec<Frame> = Vec::new();
         let (mut line, mut at, mut key_next) = (1, 0, false);
@@ -65,7 +65,7 @@ impl Lines {
     }
 
     /// The line of a pointer, from 1; 0: not known.
-    pub(super) fn line(&self, pointer: &str) -> usize {
+    pub(crate) fn line(&self, pointer: &str) -> usize {
         self.0.get(pointer).copied().unwrap_or(0)
     }
 }
