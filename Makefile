@@ -47,7 +47,7 @@ test-as-user: ## the tests that `make test` built, as an ordinary user (needs ro
 
 # What the next targets test needs more than Rust, a linker and Python. One set of features and the optimised program, so
 # that everything is built once for them.
-HEAVY := $(CARGO) test --locked --profile $(PROFILE) --features cpython,registry,soak,static,vm
+HEAVY := $(CARGO) test --locked --profile $(PROFILE) --features bench,cpython,fuzz,registry,soak,static,vm
 PYTHON_VERSION = $(shell /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 test-cpython: prerequisites ## CPython's own tests in the jail (Debian: libpython3.N-testsuite, and apt for those of sqlite3)
@@ -56,6 +56,13 @@ test-cpython: prerequisites ## CPython's own tests in the jail (Debian: libpytho
 
 test-data: prerequisites ## numpy, pandas and matplotlib in the jail, and each shipped set (needs pip and its index)
 	@$(HEAVY) --test runtime_sets --test skills_data
+	@$(HEAVY) --test skill -- skills_ref_says pythons_jsonschema
+
+fuzz-parsers: prerequisites ## a minute of mutated bytes for each parser of a package's files
+	@$(HEAVY) --test fuzz_parsers -- --nocapture
+
+bench-check: prerequisites ## `check` of 200 files beside sha256sum of the same tree
+	@$(HEAVY) --test skill speed -- --nocapture
 
 soak: prerequisites ## a hundred runs at once and ten thousand in a row, and nothing left behind
 	@$(HEAVY) --test soak -- --nocapture

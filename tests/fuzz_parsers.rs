@@ -268,7 +268,7 @@ fn the_same_seed_makes_the_same_inputs() {
 }
 
 #[test]
-#[ignore = "a minute for each target: make fuzz-parsers"]
+#[cfg_attr(not(feature = "fuzz"), ignore = "a minute for each target: make fuzz-parsers")]
 fn a_minute_of_each() {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(60);
     for (name, target) in TARGETS {

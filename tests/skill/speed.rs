@@ -29,7 +29,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 #[test]
-#[ignore = "a benchmark: make bench-check"]
+#[cfg_attr(not(feature = "bench"), ignore = "a benchmark: make bench-check")]
 fn check_beside_sha256sum() {
     let package = tree();
     let root = package.root.to_str().unwrap();

@@ -311,10 +311,9 @@ pub fn venv(dir: &Path, packages: &[&str]) -> PathBuf {
     python
 }
 
-/// The verdicts that are written down for `skills-ref` are the ones that it gives. Needs a Python with venv, and PyPI:
-/// `cargo test --test skill -- --ignored`.
+/// The verdicts that are written down for `skills-ref` are the ones that it gives. Needs a Python with venv, and PyPI.
 #[test]
-#[ignore = "installs skills-ref from PyPI"]
+#[cfg_attr(not(feature = "registry"), ignore = "installs skills-ref from PyPI: make test-data")]
 fn skills_ref_says_what_is_written_down() {
     let dir = tempfile::tempdir().unwrap();
     let below = dir.path().canonicalize().unwrap().join("packages");
