@@ -1,6 +1,7 @@
 //! `.skillenv` is invisible: nothing that any command prints about a skill holds a literal, a secret or a comment of it.
 
 use super::package::{CONTRACT, Package, SCRIPT, skilljail};
+use super::support;
 use base64::Engine as _;
 use skilljail::skill::Skill;
 use std::fs;
@@ -86,7 +87,20 @@ fn everything(package: &Package) -> Printed {
         commands.push(vec!["read", root, path, "--audit", &audit]);
     }
     // With secrets and without them, for the stream and for the document.
-    let run = ["run", root, "main.py", "--input", &input, "--audit", &audit, "--report", &report];
+    let runtime = support::runtime().to_str().unwrap();
+    let run = [
+        "run",
+        root,
+        "main.py",
+        "--input",
+        &input,
+        "--audit",
+        &audit,
+        "--report",
+        &report,
+        "--runtime",
+        runtime,
+    ];
     for more in [
         &["--secrets", &secrets][..],
         &[],
@@ -139,6 +153,16 @@ fn nothing_that_is_printed_holds_a_canary() {
     for env in [good(), faulty(), good() + &faulty()] {
         let package = skill(&env);
         let printed = everything(&package);
+        if env == good() {
+            // Not everything was refused: there is a run with its document.
+            let (words, document) =
+                printed.iter().find(|(words, _)| words.contains("--json --secrets")).unwrap();
+            let document = String::from_utf8_lossy(document);
+            assert!(
+                document.contains("\"status\":\"ok\"") && document.contains(KEYS[1]),
+                "{words}: {document}"
+            );
+        }
         for canary in CANARIES {
             assert_eq!(found(&printed, canary), Vec::<String>::new(), "{canary}");
         }

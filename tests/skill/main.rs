@@ -13,3 +13,5 @@ mod sarif;
 mod schema;
 mod speed;
 mod standard;
+#[path = "../support/mod.rs"]
+mod support;
