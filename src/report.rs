@@ -161,6 +161,8 @@ pub struct Usage {
 pub struct DenialEntry {
     /// Its name, or number.
     pub syscall: String,
+    /// The call in words: `socket(domain=AF_INET, type=SOCK_STREAM, protocol=0)`.
+    pub call: String,
     /// The six arguments, as hexadecimal numbers.
     pub args: Vec<String>,
     /// How often.
@@ -169,6 +171,8 @@ pub struct DenialEntry {
     pub layer: &'static str,
     /// Why the policy refuses it.
     pub reason: String,
+    /// The entry that refuses it, as `file:line`; none: the filter's answer to what it does not list.
+    pub place: Option<String>,
     /// What would have to change for it.
     pub suggestion: String,
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 8] = ["run", "exec", "list", "read", "manifest", "runtime", "doctor", "gen"];
+const COMMANDS: [&str; 9] = ["run", "exec", "list", "read", "manifest", "runtime", "policy", "doctor", "gen"];
 
 fn completions(shell: &str) -> String {
     let output =

@@ -15,6 +15,7 @@ use crate::seccomp::region::{Region, TooComplex};
 use crate::seccomp::{Action, Arch, Filter};
 use call::Call;
 use serde::Serialize;
+use std::fmt::Write as _;
 use suggest::Suggestion;
 
 /// What became of a call at one layer.
@@ -186,9 +187,9 @@ fn filtered(filter: &Filter, arch: Arch, call: &Call, outcomes: &[Outcome]) -> R
     }
     let mut what = String::from("it depends on the arguments that were left open:");
     for (action, when, answer) in &lines {
-        what.push_str(&format!("\n  {} where {when}", seen(*action)));
+        let _ = write!(what, "\n  {} where {when}", seen(*action));
         if let Some(place) = &answer.place {
-            what.push_str(&format!(" ({place})"));
+            let _ = write!(what, " ({place})");
         }
     }
     Ok(Answer {

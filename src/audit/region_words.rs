@@ -56,7 +56,7 @@ pub fn when(region: &Region, call: Option<&Syscall>) -> String {
             (None, None) => {}
             // The usual case: the upper half is 0.
             (Some(low), Some(high)) if high.ranges() == [(0, 0)] => {
-                words.extend(half(name, &arg, &arg.name, low))
+                words.extend(half(name, &arg, &arg.name, low));
             }
             (Some(low), None) if arg.width == Width::W32 => words.extend(half(name, &arg, &arg.name, low)),
             (low, high) => {

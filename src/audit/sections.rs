@@ -1,20 +1,23 @@
 //! The sections of a sheet: for each layer what is allowed and why, what is refused and what the program sees.
 
+mod calls;
+mod limits;
+
+pub use calls::{conditions, seen};
+
 use super::sheet::{Section, Table};
-use super::units::{bytes, count, millis};
+use super::units::bytes;
 use crate::layer::idmap::Outer;
 use crate::layer::landlock::Grant;
 use crate::layer::mounts::{Content, Flag, Op, Source};
 use crate::plan::Plan;
-use crate::policy::{CgroupMode, NetworkMode, Policy};
-use crate::seccomp::filter::{Rule, Test};
-use crate::seccomp::syscalls::Arg;
-use crate::seccomp::{Action, Filter, decode};
+use crate::policy::{NetworkMode, Policy};
+use crate::seccomp::Filter;
 
 /// All sections, in the order in which the layers are applied.
 pub fn of(policy: &Policy, plan: &Plan, filter: &Filter) -> Vec<Section> {
     vec![
-        limits(plan),
+        limits::section(plan),
         fds(plan),
         idmap(plan),
         mounts(plan),
@@ -22,7 +25,7 @@ pub fn of(policy: &Policy, plan: &Plan, filter: &Filter) -> Vec<Section> {
         rlimits(plan),
         privs(plan),
         landlock(plan),
-        seccomp(filter),
+        calls::section(filter),
         payload(plan),
         guarantees(policy, filter),
     ]
@@ -38,163 +41,6 @@ fn table(title: impl Into<String>, head: &[&'static str], rows: Vec<Vec<String>>
 
 fn row(cells: &[&str]) -> Vec<String> {
     cells.iter().map(|cell| (*cell).to_owned()).collect()
-}
-
-fn limits(plan: &Plan) -> Section {
-    let l = &plan.limits;
-    let cgroup = plan.cgroup.mode == CgroupMode::Required;
-    let memory = if cgroup { "cgroup" } else { "rlimit (cgroup with --cgroup)" };
-    let enomem = if cgroup { "`memory_limit`, exit 127" } else { "the program sees ENOMEM (MemoryError)" };
-    let most = format!("{} (--timeout from 1 s to {})", millis(l.wall_ms.value), millis(l.wall_max_ms));
-    let shm = if l.shm_bytes.value == 0 {
-        "none: /dev/shm is not there".to_owned()
-    } else {
-        bytes(l.shm_bytes.value)
-    };
-    let number = |value: u64| value.to_string();
-    let rows = [
-        ("wall", most, "supervisor", "killed: `timeout`, exit 124", &l.wall_ms),
-        (
-            "cpu",
-            format!("{} s", l.cpu_s.value),
-            "supervisor, RLIMIT_CPU above it",
-            "killed: `cpu_limit`, exit 124",
-            &l.cpu_s,
-        ),
-        ("memory", bytes(l.memory_bytes.value), memory, enomem, &l.memory_bytes),
-        (
-            "threads",
-            number(l.threads.value),
-            "RLIMIT_NPROC (pids.max with --cgroup)",
-            "the program sees EAGAIN",
-            &l.threads,
-        ),
-        (
-            "compute threads",
-            number(l.compute_threads.value),
-            "*_NUM_THREADS",
-            "numerical libraries start no more",
-            &l.compute_threads,
-        ),
-        ("open files", number(l.open_files.value), "RLIMIT_NOFILE", "the program sees EMFILE", &l.open_files),
-        (
-            "file",
-            bytes(l.file_bytes.value),
-            "RLIMIT_FSIZE",
-            "SIGXFSZ or EFBIG; `disk_limit`, exit 127",
-            &l.file_bytes,
-        ),
-        (
-            "workdir",
-            bytes(l.workdir_bytes.value),
-            "tmpfs",
-            "the program sees ENOSPC; failing then: `disk_limit`",
-            &l.workdir_bytes,
-        ),
-        (
-            "workdir inodes",
-            number(l.workdir_inodes.value),
-            "tmpfs",
-            "the program sees ENOSPC",
-            &l.workdir_inodes,
-        ),
-        ("shm", shm, "tmpfs", "the program sees ENOSPC", &l.shm_bytes),
-        (
-            "input",
-            bytes(l.input_bytes.value),
-            "supervisor",
-            "refused before anything starts: `input_rejected`, exit 120",
-            &l.input_bytes,
-        ),
-        ("--in files", number(l.in_files.value), "supervisor", "refused: `input_rejected`", &l.in_files),
-        (
-            "--in together",
-            bytes(l.in_total_bytes.value),
-            "supervisor",
-            "refused: `input_rejected`",
-            &l.in_total_bytes,
-        ),
-        (
-            "stdout",
-            bytes(l.stdout_bytes.value),
-            "supervisor",
-            "one byte more: killed, nothing of it is printed: `output_limit`, exit 123",
-            &l.stdout_bytes,
-        ),
-        (
-            "stderr",
-            bytes(l.stderr_bytes.value),
-            "supervisor",
-            "killed: `output_limit`, exit 123",
-            &l.stderr_bytes,
-        ),
-        (
-            "stderr kept",
-            bytes(l.stderr_kept_bytes.value),
-            "supervisor",
-            "the tail is kept, the rest counted",
-            &l.stderr_kept_bytes,
-        ),
-        (
-            "denials",
-            number(l.denials.value),
-            "supervisor",
-            "killed: `killed_by_policy`, exit 126",
-            &l.denials,
-        ),
-        (
-            "denials kept",
-            number(l.denials_kept.value),
-            "supervisor",
-            "more are only counted",
-            &l.denials_kept,
-        ),
-        (
-            "artifacts",
-            number(l.artifacts.value),
-            "supervisor",
-            "more are refused, each named in the result",
-            &l.artifacts,
-        ),
-        (
-            "one artifact",
-            bytes(l.artifact_bytes.value),
-            "supervisor",
-            "refused, named in the result",
-            &l.artifact_bytes,
-        ),
-        (
-            "artifacts together",
-            bytes(l.artifacts_total_bytes.value),
-            "supervisor",
-            "more are refused, each named in the result",
-            &l.artifacts_total_bytes,
-        ),
-        (
-            "artifact depth",
-            number(l.artifact_depth.value),
-            "supervisor",
-            "deeper folders are not entered",
-            &l.artifact_depth,
-        ),
-    ];
-    let rows = rows
-        .into_iter()
-        .map(|(name, value, keeper, then, bound)| {
-            vec![name.to_owned(), value, keeper.to_owned(), then.to_owned(), bound.reason.clone()]
-        })
-        .collect();
-    let cgroup = match plan.cgroup.mode {
-        CgroupMode::Required => "A delegated cgroup (--cgroup) is a must.",
-        CgroupMode::Optional => {
-            "A delegated cgroup is used where --cgroup hands one over; rlimits and tmpfs sizes otherwise."
-        }
-    };
-    section(
-        "limits",
-        format!("What is bounded, by whom, and what happens there. {cgroup} {}", plan.cgroup.reason),
-        vec![table("", &["limit", "value", "kept by", "when it is reached", "why this much"], rows)],
-    )
 }
 
 fn fds(plan: &Plan) -> Section {
@@ -382,127 +228,6 @@ fn landlock(plan: &Plan) -> Section {
             l.require_abi, l.target_abi, l.reason
         ),
         vec![table("", &["path and below", "may", "why"], rows)],
-    )
-}
-
-/// A condition as a reader takes it: `domain = AF_UNIX`, `prot & PROT_EXEC = 0`.
-pub fn condition(call: &str, condition: &crate::seccomp::filter::Condition) -> String {
-    let arg = condition.arg();
-    let say = |value: u64| decode::value(call, &Arg { pointer: false, ..arg.clone() }, value);
-    let name = &arg.name;
-    match condition.test() {
-        Test::In { mask, values } => {
-            let values: Vec<String> = values.iter().map(|value| say(*value)).collect();
-            let left = if *mask == arg.width.mask() {
-                name.clone()
-            } else if mask.count_ones() > 20 {
-                format!("{name} & ~({})", say(!mask & arg.width.mask()))
-            } else {
-                format!("{name} & ({})", say(*mask))
-            };
-            match values.as_slice() {
-                [one] => format!("{left} = {one}"),
-                many => format!("{left} in {{{}}}", many.join(", ")),
-            }
-        }
-        Test::Ne(value) => format!("{name} != {}", say(*value)),
-        Test::Lt(value) => format!("{name} < {}", say(*value)),
-        Test::Le(value) => format!("{name} <= {}", say(*value)),
-        Test::Gt(value) => format!("{name} > {}", say(*value)),
-        Test::Ge(value) => format!("{name} >= {}", say(*value)),
-    }
-}
-
-/// All conditions of a rule, or that it has none.
-pub fn conditions(rule: &Rule) -> String {
-    let all: Vec<String> = rule.when().iter().map(|one| condition(&rule.call().name, one)).collect();
-    if all.is_empty() { "any arguments".to_owned() } else { all.join(" and ") }
-}
-
-/// What a program sees of an action.
-pub fn seen(action: Action) -> String {
-    match action {
-        Action::Allow => "the call runs".to_owned(),
-        Action::Notify => "EPERM, and it is written down".to_owned(),
-        Action::Errno(_) => format!("{action}"),
-        Action::KillProcess => "the process is killed (SIGSYS)".to_owned(),
-    }
-}
-
-fn groups(filter: &Filter) -> Vec<&str> {
-    let mut names: Vec<(usize, &str)> = Vec::new();
-    for rule in filter.rules() {
-        if !names.iter().any(|(_, name)| *name == rule.group()) {
-            names.push((rule.place().line, rule.group()));
-        }
-    }
-    names.sort_unstable();
-    names.into_iter().map(|(_, name)| name).collect()
-}
-
-fn seccomp(filter: &Filter) -> Section {
-    let (mut allowed, mut refused) = (Vec::new(), Vec::new());
-    for group in groups(filter) {
-        let mut rules: Vec<&Rule> = filter.rules().iter().filter(|rule| rule.group() == group).collect();
-        rules.sort_by_key(|rule| rule.place().line);
-        for rule in rules {
-            let (name, place) =
-                (rule.call().name.clone(), format!("{}:{}", rule.place().file, rule.place().line));
-            let when = conditions(rule);
-            if rule.action() == Action::Allow {
-                allowed.push(vec![group.to_owned(), name, when, rule.reason().to_owned(), place]);
-            } else {
-                refused.push(vec![
-                    group.to_owned(),
-                    name,
-                    when,
-                    seen(rule.action()),
-                    rule.reason().to_owned(),
-                    place,
-                ]);
-            }
-        }
-    }
-    let calls = |rows: &[Vec<String>]| {
-        let mut names: Vec<&String> = rows.iter().filter_map(|row| row.get(1)).collect();
-        names.sort_unstable();
-        names.dedup();
-        names.len()
-    };
-    let by_argument =
-        allowed.iter().filter(|row| row.get(2).is_some_and(|when| when != "any arguments")).count();
-    let fallbacks = vec![
-        vec![
-            "a known call with arguments that no rule takes".to_owned(),
-            seen(filter.mismatch_action().action()),
-            filter.mismatch_action().reason().to_owned(),
-        ],
-        vec![
-            "any other number".to_owned(),
-            seen(filter.default_action().action()),
-            filter.default_action().reason().to_owned(),
-        ],
-        row(&[
-            "another architecture, x32 numbers",
-            "the process is killed (SIGSYS)",
-            "whatever the rules say: those tables of calls are not reviewed",
-        ]),
-    ];
-    let about = format!(
-        "{} {} allowed, {} of the entries by argument; {} refused by name.",
-        filter.about(),
-        count(calls(&allowed), "call"),
-        by_argument,
-        count(calls(&refused), "call")
-    );
-    section(
-        "seccomp",
-        about,
-        vec![
-            table("Refused whatever else is said", &["what", "the program sees", "why"], fallbacks),
-            table("Allowed", &["group", "call", "when", "why", "where"], allowed),
-            table("Refused by name", &["group", "call", "when", "the program sees", "why", "where"], refused),
-        ],
     )
 }
 

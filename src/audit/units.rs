@@ -3,7 +3,7 @@
 /// Bytes with the largest unit that divides them: `64 KiB`, `1 GiB`, `1000 B`.
 pub fn bytes(number: u64) -> String {
     for (name, size) in [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)] {
-        if number >= size && number % size == 0 {
+        if number >= size && number.is_multiple_of(size) {
             return format!("{} {name}", number / size);
         }
     }

@@ -9,13 +9,15 @@ enum Names {
     One(&'static [&'static str]),
     /// Bits of the constants that begin so.
     Bits(&'static [&'static str]),
+    /// Permission bits, in octal.
+    Octal,
     /// A value of the low bits, and bits above them: `SOCK_STREAM|SOCK_CLOEXEC`.
     Both(&'static str, u64),
 }
 
 /// Which names fit an argument. Only where one list is right: a wrong name would be worse than a number.
 fn names_of(call: &str, arg: &str) -> Option<Names> {
-    use Names::{Bits, Both, One};
+    use Names::{Bits, Both, Octal, One};
     Some(match (call, arg) {
         ("socket" | "socketpair", "domain") => One(&["AF_"]),
         ("socket" | "socketpair", "type") => Both("SOCK_", 0xf),
@@ -42,7 +44,7 @@ fn names_of(call: &str, arg: &str) -> Option<Names> {
         ("kill" | "tkill" | "tgkill" | "rt_sigqueueinfo" | "rt_tgsigqueueinfo", "sig") => One(&["SIG"]),
         ("close_range", "flags") => Bits(&["CLOSE_RANGE_"]),
         ("preadv2" | "pwritev2", "flags") => Bits(&["RWF_"]),
-        ("chmod" | "fchmod" | "fchmodat" | "fchmodat2", "mode") => return None,
+        (_, "mode" | "mask") => Octal,
         ("fadvise64", "advice") => One(&["POSIX_FADV_"]),
         _ => return None,
     })
@@ -88,9 +90,20 @@ pub fn value(call: &str, arg: &Arg, register: u64) -> String {
             0 => name.to_owned(),
             high => format!("{name}|{}", bits(&[beginning], high)),
         }),
+        Some(Names::Octal) => Some(format!("{value:#o}")),
         None => None,
     };
     named.unwrap_or_else(|| if value < 4096 { value.to_string() } else { format!("{value:#x}") })
+}
+
+/// A value as a filter's file takes it: by name where it has one, or else as a number.
+pub fn literal(call: &str, arg: &Arg, register: u64) -> serde_json::Value {
+    let said = value(call, arg, register);
+    if said.starts_with(|c: char| c.is_ascii_uppercase()) && !arg.pointer {
+        said.into()
+    } else {
+        (register & arg.width.mask()).into()
+    }
 }
 
 /// The six registers as `name=value`, as many as the call has; all six in hexadecimal where the table knows no arguments.

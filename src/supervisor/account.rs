@@ -7,7 +7,9 @@ use crate::layer::Layer;
 use crate::plan::Plan;
 use crate::policy::schema::NEWEST_LANDLOCK_ABI;
 use crate::report::{DenialEntry, Digests, Enforced, Error, LayerEntry, Report, Status, Usage};
-use crate::seccomp::Compiled;
+use crate::seccomp::filter::Condition;
+use crate::seccomp::syscalls::{Syscall, Table};
+use crate::seccomp::{Arch, Compiled, decode};
 use serde_json::{Map, Value, json};
 
 /// How full the workdir is.
@@ -191,24 +193,90 @@ fn not_handled(handled: u32, target: u32) -> Vec<&'static str> {
 }
 
 fn denials(outcome: &Outcome, filter: &Compiled) -> Vec<DenialEntry> {
-    let kept = outcome.denials.kept().iter();
-    kept.map(|denial| {
-        let listed = filter.lookup(denial.nr, &denial.args);
-        let (name, reason) = listed.map_or_else(
-            || (format!("syscall_{}", denial.nr), "not in the filter".to_owned()),
-            |listed| {
-                let name = listed.name.map_or_else(|| format!("syscall_{}", denial.nr), str::to_owned);
-                (name, listed.reason)
-            },
-        );
-        DenialEntry {
-            suggestion: format!("an `allow` entry for {name} with exactly these arguments, and a reason"),
-            args: denial.args.iter().map(|arg| format!("{arg:#x}")).collect(),
-            syscall: name,
-            count: denial.count,
-            layer: "seccomp",
-            reason,
-        }
-    })
-    .collect()
+    outcome
+        .denials
+        .kept()
+        .iter()
+        .map(|denial| denied(denial.nr, &denial.args, denial.count, filter))
+        .collect()
+}
+
+fn denied(nr: u32, args: &[u64; 6], count: u64, filter: &Compiled) -> DenialEntry {
+    let listed = filter.lookup(nr, args);
+    let call = Table::builtin().numbered(Arch::NATIVE, nr);
+    let name = call.map_or_else(|| format!("syscall_{nr}"), |call| call.name.clone());
+    let place = listed.as_ref().and_then(|listed| listed.place.as_ref());
+    let place = place.map(|place| format!("{}:{}", place.file, place.line));
+    DenialEntry {
+        call: format!("{name}({})", decode::arguments(call, args).join(", ")),
+        suggestion: suggestion(&name, call, args, place.as_deref(), filter),
+        args: args.iter().map(|arg| format!("{arg:#x}")).collect(),
+        syscall: name,
+        count,
+        layer: "seccomp",
+        reason: listed.map_or_else(|| "not in the filter".to_owned(), |listed| listed.reason),
+        place,
+    }
+}
+
+/// The smallest change that would let the call through: the entry that refuses it by name has to go, and one with these
+/// arguments has to come. Of the arguments those count that have a name, or that other entries of the call look at.
+fn suggestion(
+    name: &str,
+    call: Option<&Syscall>,
+    args: &[u64; 6],
+    place: Option<&str>,
+    filter: &Compiled,
+) -> String {
+    let Some((call, list)) = call.and_then(|call| Some((call, call.args.as_ref()?))) else {
+        return format!("{name} has no name in the table of calls: it cannot be allowed by itself");
+    };
+    let looked_at: Vec<u8> = filter.filter().map_or_else(
+        |_| Vec::new(),
+        |filter| filter.rules_of(name).flat_map(|rule| rule.when().iter().map(Condition::index)).collect(),
+    );
+    let when: Vec<Value> = (0..)
+        .zip(list.iter().zip(args))
+        .filter_map(|(index, (arg, register))| {
+            let value = decode::literal(&call.name, arg, *register);
+            (value.is_string() || looked_at.contains(&index)).then(|| json!({ "arg": arg.name, "eq": value }))
+        })
+        .collect();
+    let mut entry = json!({ "call": name, "reason": "who needs it, and for what" });
+    if !when.is_empty() {
+        entry["when"] = Value::Array(when);
+    }
+    let first = place.map_or_else(String::new, |place| format!("take {name} out at {place}, and "));
+    format!("in a filter of your own: {first}add {entry} to a group that allows")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seccomp;
+
+    fn of(name: &str, args: [u64; 6]) -> DenialEntry {
+        let nr = Table::builtin().named(name).and_then(|call| call.number(Arch::NATIVE)).unwrap();
+        denied(nr, &args, 3, &seccomp::shipped("default").unwrap())
+    }
+
+    #[test]
+    fn a_denial_is_told_in_words_with_the_change_that_would_allow_it() {
+        let socket = of("socket", [2, 0o2_000_001, 0, 0, 0, 0]);
+        assert_eq!(socket.call, "socket(domain=AF_INET, type=SOCK_STREAM|SOCK_CLOEXEC, protocol=0)");
+        assert_eq!((socket.count, socket.place), (3, None));
+        assert!(socket.suggestion.contains(r#"{"arg":"domain","eq":"AF_INET"}"#), "{}", socket.suggestion);
+        let ptrace = of("ptrace", [16, 1, 0, 0, 0, 0]);
+        let place = ptrace.place.unwrap();
+        assert!(place.starts_with("seccomp/default.json:"), "{place}");
+        assert!(ptrace.suggestion.contains(&format!("take ptrace out at {place}")), "{}", ptrace.suggestion);
+        assert_eq!(ptrace.args.len(), 6);
+    }
+
+    #[test]
+    fn a_number_without_a_name_is_told_too() {
+        let unknown = denied(0x3fff_0000, &[1; 6], 1, &seccomp::shipped("default").unwrap());
+        assert_eq!(unknown.syscall, "syscall_1073676288");
+        assert!(unknown.suggestion.contains("cannot be allowed"), "{}", unknown.suggestion);
+    }
 }

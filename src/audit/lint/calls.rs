@@ -359,7 +359,7 @@ pub(super) const RULES: &[Rule] = &[
         why: "An entry that nothing uses is read by every reviewer and believed.",
         source: "",
         fix: "Take it out, or out of the stricter entry's way.",
-        find: Find::With(|s| unused(s)),
+        find: Find::With(unused),
     },
     Rule {
         id: "SJ-P080",
