@@ -95,6 +95,8 @@ pub struct RoBind {
     pub source: PathBuf,
     /// In the jail.
     pub path: String,
+    /// Whether it is a directory; the kernel refuses a directory's rights on anything else.
+    pub directory: bool,
 }
 
 /// What runs.
@@ -229,7 +231,8 @@ fn rules(policy: &Policy, program: &Program) -> Vec<Rule> {
         }
         Program::Exec { program, loader, binds, .. } => {
             for bind in binds {
-                rules.push(rule(&bind.path, Grant::Read, "bound by the caller"));
+                let grant = if bind.directory { Grant::Read } else { Grant::ReadFile };
+                rules.push(rule(&bind.path, grant, "bound by the caller"));
             }
             rules.push(rule(program, Grant::Execute, "the one program that is executed"));
             if let Some(loader) = loader {
@@ -279,7 +282,7 @@ fn mounts(policy: &Policy, program: &Program, inputs: &Inputs) -> Result<mounts:
             for link in ["lib", "lib64"] {
                 ops.push(Op::Symlink { path: format!("/{link}"), target: format!("usr/{link}") });
             }
-            vec![RoBind { source: python.usr.clone(), path: "/usr".to_owned() }]
+            vec![RoBind { source: python.usr.clone(), path: "/usr".to_owned(), directory: true }]
         }
         Program::Exec { binds, .. } => {
             check_binds(binds)?;

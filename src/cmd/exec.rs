@@ -95,7 +95,8 @@ fn bind(word: &str) -> Result<RoBind, ExecError> {
     let (source, path) = word.split_once(':').unwrap_or((word, word));
     let source =
         std::fs::canonicalize(source).map_err(|source| ExecError::Bind { word: word.to_owned(), source })?;
-    Ok(RoBind { source, path: path.trim_end_matches('/').to_owned() })
+    let directory = source.is_dir();
+    Ok(RoBind { source, path: path.trim_end_matches('/').to_owned(), directory })
 }
 
 /// The host's path of a path in the jail.
