@@ -132,7 +132,11 @@ fn picture(sheet: &Sheet, out: &mut String) {
     const WIDE: i32 = 920;
     const STEP: i32 = 34;
     const TOP: i32 = 16;
-    let height = TOP * 2 + STEP * 7 + 96 + STEP * 7 / 2;
+    const SCRIPT: i32 = 68;
+    const BELOW: i32 = 13;
+    // The script's lower edge; each wall lies a little below the one inside it, and the host's name below them all.
+    let bottom = TOP + 7 * STEP + SCRIPT;
+    let height = bottom + 7 * BELOW + 26;
     let _ = writeln!(
         out,
         "<svg viewBox=\"0 0 {WIDE} {height}\" role=\"img\" aria-label=\"Seven walls, one inside the other, around the script of a skill\">"
@@ -140,7 +144,7 @@ fn picture(sheet: &Sheet, out: &mut String) {
     let _ = writeln!(out, "<text class=\"host\" x=\"{}\" y=\"{}\">the host</text>", WIDE - 70, height - 6);
     for (depth, (layer, words)) in (0..).zip(WALLS) {
         let (x, y) = (8 + depth * 22, TOP + depth * STEP);
-        let (w, h) = (WIDE - 2 * x, height - TOP - depth * STEP - TOP - depth * STEP / 2);
+        let (w, h) = (WIDE - 2 * x, bottom + (7 - depth) * BELOW - y);
         let words = match sheet.sections.iter().find(|section| section.name == layer) {
             Some(section) if layer == "net" => {
                 section.about.split(['.', ';']).next().unwrap_or(words).to_owned()
@@ -159,7 +163,7 @@ fn picture(sheet: &Sheet, out: &mut String) {
     let (x, y) = (8 + 7 * 22, TOP + 7 * STEP);
     let _ = writeln!(
         out,
-        "<rect class=\"script\" x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"64\" rx=\"9\"/>\
+        "<rect class=\"script\" x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{SCRIPT}\" rx=\"9\"/>\
          <text class=\"centre\" x=\"{}\" y=\"{}\"><tspan class=\"name\">the script</tspan></text>\
          <text class=\"centre\" x=\"{}\" y=\"{}\">reads its skill and its input, writes /workdir, answers on stdout</text>",
         WIDE - 2 * x,
