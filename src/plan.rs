@@ -354,7 +354,8 @@ fn devices(ops: &mut Vec<Op>, policy: &Policy) {
         ops.push(Op::Bind {
             source: Source::Device(device.name),
             path: format!("/dev/{}", device_name(device.name)),
-            flags: vec![Flag::Nosuid, Flag::Noexec],
+            // Read-only: writing to the device still works, its host inode's times and modes do not change.
+            flags: vec![Flag::Ro, Flag::Nosuid, Flag::Noexec],
             reason: device.reason.clone(),
         });
     }

@@ -1,6 +1,7 @@
 //! Each layer alone: with every other wall down it still refuses, by the errno or signal that is named here; with it gone
 //! too the forbidden thing works, judged by what happened to a canary. Feature `lab`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a skipped part says why")]
 
 #[path = "layers/bench.rs"]
 mod bench;

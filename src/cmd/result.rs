@@ -49,7 +49,8 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
             document.stdout = Some(Stream::new(stdout));
             document.stderr = Some(Stream::new(stderr));
         }
-        told = file.write_all(document.to_json().as_bytes());
+        // Unlike stdout, whose reader may have had enough, a report that nobody took is a report that is lost.
+        told = file.write_all(document.to_json().as_bytes()).map_err(|error| std::io::Error::other(format!("--report: {error}")));
     }
     if to.json {
         report.stdout = Some(Stream::new(stdout));

@@ -7,7 +7,7 @@ use crate::cli::RunArgs;
 use crate::digest;
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::plan::{Content, FileFact, Inputs, Plan, Program, Python};
+use crate::plan::{Content, FileFact, Inputs, Plan, PlanError, Program, Python};
 use crate::policy::{Contract, Policy};
 use crate::report::{Report, RuntimeDigest, Status};
 use crate::runtime::{self, Runtime, RuntimeError, Verified, Verify};
@@ -35,6 +35,10 @@ pub(crate) struct Refusal {
 
 fn refusal<E: Error + 'static>(status: Status, id: &'static str) -> impl Fn(E) -> Refusal {
     move |error| Refusal { status, id, error: Box::new(error) }
+}
+
+fn skill_refused_by_plan(error: PlanError) -> Refusal {
+    refusal(Status::SkillRejected, "skill_rejected")(error)
 }
 
 /// What was asked for, opened and checked, in the order of the design.
@@ -129,8 +133,11 @@ pub(crate) fn check(
     let host = launch::host_facts(&Host::quick(), args.cgroup.is_some());
     let facts = |path: &str, bytes: &[u8]| FileFact { path: path.to_owned(), bytes: bytes.len() as u64 };
     let inputs = Inputs { files: files.iter().map(|file| facts(&file.name, &file.bytes)).collect() };
-    let plan =
-        Plan::build(&policy, &program, &inputs, &host).map_err(refusal(Status::SetupFailed, "plan"))?;
+    let plan = Plan::build(&policy, &program, &inputs, &host).map_err(|error| match error {
+        // A file of the package stands where the jail has its own.
+        PlanError::Collision { .. } => skill_refused_by_plan(error),
+        _ => refusal(Status::SetupFailed, "plan")(error),
+    })?;
     Ok(Checked { policy, skill, loaded, input, files, runtime, plan })
 }
 

@@ -3,7 +3,7 @@
 use super::{ApplyError, Layer, Step as _};
 use crate::policy::{Bound, Limits};
 use crate::seccomp::MAX_ADDRESS_SPACE;
-use crate::sys::rlimit;
+use crate::sys::{rlimit, sched};
 use serde::Serialize;
 
 /// One limit.
@@ -73,6 +73,8 @@ pub fn plan(limits: &Limits, address_space: bool) -> Plan {
 
 /// Sets them all. A hard limit of the caller's that is lower already stays: it is stricter, and cannot be raised.
 pub(super) fn apply(plan: &Plan) -> Result<(), ApplyError> {
+    // RLIMIT_RTPRIO 0 only keeps it from entering such a class; a caller may have been in one.
+    sched::leave_realtime().step(Layer::Rlimits, "sched_setscheduler(SCHED_OTHER)")?;
     for limit in &plan.limits {
         let (_, hard) = rlimit::get(limit.resource).step(Layer::Rlimits, "prlimit: ask")?;
         let value = limit.value.min(hard);

@@ -199,6 +199,7 @@ impl Policy {
     pub fn parse(bytes: &[u8], path: &str, beside: Option<&Path>) -> Result<Self, PolicyError> {
         let file: schema::PolicyFile = serde_json::from_slice(bytes)
             .map_err(|source| PolicyError::Json { path: path.to_owned(), source })?;
+        named(&file, bytes).map_err(|source| PolicyError::Json { path: path.to_owned(), source })?;
         check(&file)?;
         let limits = Limits::new(&file.limits)?;
         let filter = filter(&file.filter, beside)?;
@@ -298,6 +299,27 @@ fn guarantees(file: &schema::PolicyFile, filter: &seccomp::Compiled) -> Result<(
             why: "this build has no prover, and the filter does not promise it in these words\nhint: use a sentence of the filter's own guarantees, or the full build".to_owned(),
         }),
     }
+}
+
+/// Serde reads a struct from an array as well; a policy whose numbers stand without their names is not what the schema
+/// says, and not what a reviewer's tool sees.
+fn named(file: &schema::PolicyFile, bytes: &[u8]) -> Result<(), serde_json::Error> {
+    use serde::de::Error as _;
+    use serde_json::Value;
+    fn same(path: &str, meant: &Value, written: &Value) -> Result<(), serde_json::Error> {
+        match (meant, written) {
+            (Value::Object(meant), Value::Object(written)) => meant.iter().try_for_each(|(key, meant)| {
+                written.get(key).map_or(Ok(()), |written| same(&format!("{path}/{key}"), meant, written))
+            }),
+            (Value::Object(_), _) => Err(serde_json::Error::custom(format!("{path:?} is not an object"))),
+            (Value::Array(meant), Value::Array(written)) => {
+                let mut pairs = meant.iter().zip(written).enumerate();
+                pairs.try_for_each(|(index, (meant, written))| same(&format!("{path}/{index}"), meant, written))
+            }
+            _ => Ok(()),
+        }
+    }
+    same("", &serde_json::to_value(file)?, &serde_json::from_slice(bytes)?)
 }
 
 fn reason(field: &str, reason: &str) -> Result<(), PolicyError> {

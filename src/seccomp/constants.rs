@@ -195,6 +195,7 @@ const VALUES: &[Named] = &[
     ("SIGSEGV", 11),
     ("SIGTERM", 15),
     ("SIGSTOP", 19),
+    ("SIGXFSZ", 25),
     ("SIGSYS", 31),
     // linux/socket.h
     ("AF_UNSPEC", 0),
@@ -256,6 +257,8 @@ const VALUES: &[Named] = &[
 
 /// errno numbers (asm-generic, equal on both architectures).
 const ERRNOS: &[(&str, u16)] = &[
+    // Done, says the call, and nothing was: for calls that mean nothing where there is one process.
+    ("SUCCESS", 0),
     ("EPERM", 1),
     ("ENOENT", 2),
     ("EINTR", 4),

@@ -22,6 +22,7 @@ pub mod pidfd;
 pub mod prctl;
 pub mod prctl_read;
 pub mod rlimit;
+pub mod sched;
 pub mod seccomp;
 pub mod seccomp_probe;
 #[cfg(feature = "lab")]
