@@ -4,6 +4,7 @@
 //! briefly. `make fuzz-parsers` runs each for a minute, optimised, and holds that no input of 64 KiB takes more than 100 ms
 //! of cpu; `FUZZ_SECONDS` and `FUZZ_SEED` change that. The input at work is in `target/tmp/fuzz-TARGET`, also after a crash.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "what a fuzzer found out is for people")]
 #![cfg(feature = "review")]
 
 use nix::time::{ClockId, clock_gettime};
@@ -163,7 +164,7 @@ enum Until {
 }
 
 /// Runs a target; returns the slowest input and its cpu time.
-fn run(name: &str, target: fn(&[u8]), until: &Until) -> (Vec<u8>, Duration) {
+fn run(name: &str, target: Target, until: &Until) -> (Vec<u8>, Duration) {
     let seed = std::env::var("FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x5eed);
     let mut random = Random(seed);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/parsers").join(name);
@@ -241,7 +242,9 @@ fn review_target(bytes: &[u8]) {
     places_are_in_the_file(&review(&[("scripts/a.py", bytes)], &around), bytes);
 }
 
-const TARGETS: [(&str, fn(&[u8])); 4] = [
+type Target = fn(&[u8]);
+
+const TARGETS: [(&str, Target); 4] = [
     ("frontmatter", frontmatter_target),
     ("xray", xray_target),
     ("skillenv", skillenv_target),

@@ -50,6 +50,7 @@ fn explain(errno: Errno) -> String {
     match errno {
         Errno::EXDEV => "the path leaves the skill".to_owned(),
         Errno::ELOOP => "a symlink is in the way, or too many of them".to_owned(),
+        Errno::ENOTDIR => "not a folder".to_owned(),
         Errno::ENOSYS => "this kernel has no openat2\nhint: Linux 5.6 or later is needed".to_owned(),
         Errno::EAGAIN => "the folder is being renamed all the time".to_owned(),
         other => std::io::Error::from(other).to_string(),

@@ -214,6 +214,43 @@ fn a_manifest_is_the_same_bytes_and_finds_drift() {
 }
 
 #[test]
+fn run_refuses_a_skill_that_drifted() {
+    let package = Package::python();
+    let skills = package.root.parent().unwrap().to_str().unwrap().to_owned();
+    let beside = |name: &str| package.root.with_file_name(name).to_str().unwrap().to_owned();
+    let (manifest, input) = (beside("manifest.json"), beside("input.json"));
+    fs::write(&manifest, skilljail(&["manifest", "build", "--skills", &skills]).stdout).unwrap();
+    fs::write(&input, r#"{"who": "you"}"#).unwrap();
+    let runtime = super::support::runtime().to_str().unwrap();
+    let words = [
+        "run",
+        "--skills",
+        &skills,
+        "--runtime",
+        runtime,
+        "--manifest",
+        &manifest,
+        "--input",
+        &input,
+        "a-skill",
+        "main.py",
+    ];
+    let output = skilljail(&words);
+    assert_eq!(
+        (stdout(&output).as_str(), output.status.code()),
+        ("{\"hello\": \"you\"}\n", Some(0)),
+        "{}",
+        stderr(&output)
+    );
+    let package = package.file("scripts/more.py", "").edit("scripts/main.py", "hello", "bye");
+    let output = skilljail(&words);
+    assert_eq!((stdout(&output).as_str(), output.status.code()), ("", Some(121)));
+    let told = stderr(&output);
+    assert!(told.contains("changed a-skill/scripts/main.py, added a-skill/scripts/more.py"), "{told}");
+    drop(package);
+}
+
+#[test]
 fn two_skills_of_one_name_have_no_manifest() {
     let dir = tempfile::tempdir().unwrap();
     skill(dir.path(), "a", "a");

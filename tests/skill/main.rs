@@ -2,6 +2,7 @@
 #![cfg(feature = "review")]
 #![allow(missing_docs, unreachable_pub, reason = "modules of one test")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a benchmark tells its figures")]
 
 mod commands;
 mod examples;
