@@ -27,6 +27,14 @@ pub enum LaunchError {
         /// The policy.
         policy: String,
     },
+    /// `--session` or `--robot` is no opaque id.
+    #[error("{option} {id:?}: not 1 to 128 of [A-Za-z0-9._:@-]")]
+    Id {
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        id: String,
+    },
     /// `--out` cannot be made or opened.
     #[error("--out {path}: {source}")]
     Out {
@@ -78,6 +86,16 @@ pub fn keep_owner_bits() {
     use nix::sys::stat::{Mode, umask};
     let old = umask(Mode::from_bits_truncate(0o077));
     umask(old & Mode::from_bits_truncate(0o077));
+}
+
+/// Checks what the script is told of its caller: the rule is that of `read --expand`.
+pub fn check_ids(session: Option<&str>, robot: Option<&str>) -> Result<(), LaunchError> {
+    for (option, id) in [("--session", session), ("--robot", robot)] {
+        if let Some(id) = id.filter(|id| !crate::skill::body::opaque_id(id)) {
+            return Err(LaunchError::Id { option, id: id.to_owned() });
+        }
+    }
+    Ok(())
 }
 
 /// Tells a usage error.

@@ -50,7 +50,9 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
             document.stderr = Some(Stream::new(stderr));
         }
         // Unlike stdout, whose reader may have had enough, a report that nobody took is a report that is lost.
-        told = file.write_all(document.to_json().as_bytes()).map_err(|error| std::io::Error::other(format!("--report: {error}")));
+        told = file
+            .write_all(document.to_json().as_bytes())
+            .map_err(|error| std::io::Error::other(format!("--report: {error}")));
     }
     if to.json {
         report.stdout = Some(Stream::new(stdout));

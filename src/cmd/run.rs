@@ -55,6 +55,9 @@ pub(crate) struct Checked {
 /// Runs the command.
 pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
     launch::keep_owner_bits();
+    if let Err(error) = launch::check_ids(args.session.as_deref(), args.robot.as_deref()) {
+        return launch::usage(&error, io);
+    }
     let (to, audit) = match open_targets(args) {
         Ok(opened) => opened,
         Err(error) => return launch::usage(&error, io),

@@ -314,7 +314,9 @@ fn named(file: &schema::PolicyFile, bytes: &[u8]) -> Result<(), serde_json::Erro
             (Value::Object(_), _) => Err(serde_json::Error::custom(format!("{path:?} is not an object"))),
             (Value::Array(meant), Value::Array(written)) => {
                 let mut pairs = meant.iter().zip(written).enumerate();
-                pairs.try_for_each(|(index, (meant, written))| same(&format!("{path}/{index}"), meant, written))
+                pairs.try_for_each(|(index, (meant, written))| {
+                    same(&format!("{path}/{index}"), meant, written)
+                })
             }
             _ => Ok(()),
         }
