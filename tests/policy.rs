@@ -5,6 +5,8 @@
 
 mod support;
 
+#[path = "policy/bench.rs"]
+mod bench;
 #[path = "policy/check.rs"]
 mod check;
 #[path = "policy/diff.rs"]

@@ -90,8 +90,8 @@ pub fn value(call: &str, arg: &Arg, register: u64) -> String {
             0 => name.to_owned(),
             high => format!("{name}|{}", bits(&[beginning], high)),
         }),
-        Some(Names::Octal) => Some(format!("{value:#o}")),
-        None => None,
+        Some(Names::Octal) if value > 0 => Some(format!("{value:#o}")),
+        Some(Names::Octal) | None => None,
     };
     named.unwrap_or_else(|| if value < 4096 { value.to_string() } else { format!("{value:#x}") })
 }

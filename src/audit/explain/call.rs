@@ -285,6 +285,11 @@ fn value(syscall: &Syscall, arg: &Arg, word: &str) -> Result<Value, CallError> {
         let value = number.wrapping_neg().cast_unsigned() & arg.width.mask();
         return Ok(Value::Number(value));
     }
+    // As C and Rust write permission bits; `0644` read as a decimal number would be another mode.
+    let octal = word.strip_prefix("0o").or_else(|| word.strip_prefix('0').filter(|rest| !rest.is_empty()));
+    if let Some(number) = octal.and_then(|digits| u64::from_str_radix(digits, 8).ok()) {
+        return Ok(Value::Number(number & arg.width.mask()));
+    }
     expression(arg.width, word).map(Value::Number).map_err(|(what, hint)| wrong(what, hint))
 }
 
@@ -302,8 +307,8 @@ mod tests {
                 "openat(dirfd=any, pathname=\"/etc/passwd\", flags=O_RDONLY, mode=any)",
             ),
             (
-                "openat(AT_FDCWD, \"a, b\", O_WRONLY|O_CREAT, 0x1b6)",
-                "openat(dirfd=AT_FDCWD, pathname=\"a, b\", flags=O_WRONLY|O_CREAT, mode=438)",
+                "openat(AT_FDCWD, \"a, b\", O_WRONLY|O_CREAT, 0666)",
+                "openat(dirfd=AT_FDCWD, pathname=\"a, b\", flags=O_WRONLY|O_CREAT, mode=0o666)",
             ),
             ("kill(-1, sig=9)", "kill(pid=0xffffffff, sig=SIGKILL)"),
             ("connect(93.184.216.34:443)", "connect(sockfd=any, addr=93.184.216.34:443, addrlen=any)"),
