@@ -5,8 +5,10 @@
 //! - [`layers`]: each wall, what it stops, what it rests on.
 //! - [`statuses`]: every word a result document may begin with, and on whose testimony.
 //! - [`defaults`]: why each default is what it is.
+//! - [`known_limits`]: what is not stopped.
 
 pub mod defaults;
+pub mod known_limits;
 pub mod layers;
 pub mod least_capability;
 pub mod statuses;

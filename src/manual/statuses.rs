@@ -6,9 +6,9 @@
 //! | `script_error` | it exited with another code | wait status |
 //! | `signaled` | a signal that the jail did not send ended it | wait status |
 //! | `timeout` | the wall-clock limit was reached and the jail killed | the supervisor's clock |
-//! | `cpu_limit` | the kernel killed it with its cpu time used up | SIGKILL that we did not send, and rusage |
+//! | `cpu_limit` | its cpu time was used up and the jail killed | the kernel's precise clock of the process, read by the supervisor |
 //! | `memory_limit` | the kernel killed in the run's cgroup for want of memory | `memory.events` |
-//! | `disk_limit` | it failed, and the workdir was full at the end, or SIGXFSZ ended it | `statfs`, wait status |
+//! | `disk_limit` | it failed, and the workdir was full at the end, or SIGXFSZ, which the filter lets nobody send, ended it | `statfs`, wait status |
 //! | `process_limit` | it failed, and the kernel had refused a task in the run's cgroup | `pids.events` |
 //! | `output_limit` | more stdout or stderr than the policy allows | the supervisor's count |
 //! | `killed_by_policy` | the filter's kill action, or too many denied calls | SIGSYS, which the filter lets nobody send; the supervisor's count |
