@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) const KINDS: usize = 8;
 
 const SCRIPT: &str = r#"
-import json, os, sys, threading
+import json, os, sys
 asked = json.load(sys.stdin)["text"]
 with open("/workdir/out/artifact", "w") as file:
     file.write(asked)
@@ -31,6 +31,7 @@ if asked == "probe":
         except PermissionError:
             pass
 if asked == "wait":
+    import threading
     threading.Thread(target=threading.Event().wait).start()
     threading.Event().wait()
 print(json.dumps({"asked": asked}))
