@@ -64,6 +64,9 @@ fuzz-parsers: prerequisites ## a minute of mutated bytes for each parser of a pa
 bench-check: prerequisites ## `check` of 200 files beside sha256sum of the same tree
 	@$(HEAVY) --test skill speed -- --nocapture
 
+bench-policy: prerequisites ## how long loading, proving and comparing policies take
+	@$(HEAVY) --test policy figures -- --nocapture
+
 soak: prerequisites ## a hundred runs at once and ten thousand in a row, and nothing left behind
 	@$(HEAVY) --test soak -- --nocapture
 

@@ -19,7 +19,7 @@ fn median(mut run: impl FnMut()) -> Duration {
 }
 
 #[test]
-#[ignore = "figures, not a test"]
+#[cfg_attr(not(feature = "bench"), ignore = "figures, not a test: make bench-policy")]
 fn figures() {
     // The worst case: policy and filter both files, so that the filter is compiled twice and everything proven anew.
     let trial = Trial::new().filter(|filter| {
