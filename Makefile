@@ -56,6 +56,8 @@ test-cpython: prerequisites ## CPython's own tests in the jail (Debian: libpytho
 
 test-data: prerequisites ## numpy, pandas and matplotlib in the jail, and each shipped set (needs pip and its index)
 	@$(HEAVY) --test runtime_sets --test skills_data
+
+test-standard: prerequisites ## our verdicts and SARIF beside those of skills-ref and jsonschema (needs pip and its index)
 	@$(HEAVY) --test skill -- skills_ref_says pythons_jsonschema
 
 fuzz-parsers: prerequisites ## a minute of mutated bytes for each parser of a package's files
