@@ -37,6 +37,9 @@ pub fn cpu_backstop(cpu_s: u64) -> u64 {
 pub fn plan(limits: &Limits, address_space: bool) -> Plan {
     let of = |name, resource, value, reason: &str| Limit { name, resource, value, reason: reason.to_owned() };
     let from = |name, resource, bound: &Bound| of(name, resource, bound.value, &bound.reason);
+    // Init counts too: the kernel counts per user namespace and uid. Where a cgroup counts, the rlimit lies above it: the
+    // kernel asks the rlimit first, and only the cgroup tells that it refused.
+    let above = if address_space { 0 } else { 16 };
     let mut list = vec![
         of(
             "cpu",
@@ -45,8 +48,7 @@ pub fn plan(limits: &Limits, address_space: bool) -> Plan {
             "the supervisor keeps the policy's limit; this holds if it is stopped",
         ),
         from("fsize", libc::RLIMIT_FSIZE, &limits.file_bytes),
-        // Init counts too: the kernel counts per user namespace and uid.
-        of("nproc", libc::RLIMIT_NPROC, limits.threads.value + 1, &limits.threads.reason),
+        of("nproc", libc::RLIMIT_NPROC, limits.threads.value + 1 + above, &limits.threads.reason),
         of("core", libc::RLIMIT_CORE, 1, "0 does not stop a core_pattern that is a pipe; 1 stops both kinds"),
         of("memlock", libc::RLIMIT_MEMLOCK, 64 << 10, "nothing in a skill needs locked memory"),
         of("msgqueue", libc::RLIMIT_MSGQUEUE, 0, "POSIX queues are kernel memory that nothing else counts"),

@@ -71,7 +71,8 @@ impl<'a> Walk<'a> {
             runtime.contains(top) || self.around.local.contains(top) || stdlib::holds(top)
         };
         if self.guarded == 0 && self.around.runtime.as_ref().is_some_and(|runtime| !there(runtime)) {
-            let hint = "build a runtime that has it: skilljail runtime build --requirements";
+            let hint =
+                "build a runtime that has it: skilljail runtime build --requirements SET|FILE --out DIR";
             self.mark(
                 &rules::IMPORT_ABSENT,
                 at,
