@@ -31,7 +31,7 @@ prerequisites:
 
 $(RUNTIME)/runtime.json: | build
 	@mkdir -p .run
-	@$(BIN) runtime build --out $(RUNTIME)
+	@$(BIN) runtime build --out $(RUNTIME) >&2
 
 # CI sets `-- --show-output`, to count what tests say of skipped parts.
 TEST_FLAGS ?=

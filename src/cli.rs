@@ -39,7 +39,7 @@ pub enum Command {
     Policy(PolicyCommand),
     /// What this host can do, what is missing, and the exact fix
     Doctor(DoctorArgs),
-    /// Shell completions and man pages
+    /// Shell completions, man pages and JSON schemas
     #[cfg(feature = "review")]
     #[command(subcommand)]
     Gen(GenCommand),

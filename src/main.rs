@@ -1,11 +1,18 @@
 //! Parse, dispatch, exit code.
 
 use clap::Parser as _;
+use skilljail::target::{Patient, READER_PATIENCE};
 use skilljail::{cli::Cli, cmd};
+use std::io::{LineWriter, Write as _};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
-    ExitCode::from(cmd::dispatch(&cli, &mut cmd::Io { out: &mut out, err: &mut err }).code())
+    let mut out = LineWriter::new(Patient::new(std::io::stdout(), READER_PATIENCE));
+    let mut err = LineWriter::new(Patient::new(std::io::stderr(), READER_PATIENCE));
+    let exit = cmd::dispatch(&cli, &mut cmd::Io { out: &mut out, err: &mut err });
+    // What a command has to say of its own output it said when it flushed it.
+    drop(out.flush());
+    drop(err.flush());
+    ExitCode::from(exit.code())
 }

@@ -1,6 +1,7 @@
 //! The words `FILE|fd:N`: a path, or a descriptor that the caller left open.
 
 use crate::sys::fcntl::duplicate;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,6 +12,10 @@ use std::time::{Duration, Instant};
 
 /// How long a caller may take to hand over a file that it named.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a reader of what we write may take nothing at all: a person may look at a page, but not for ever.
+pub const READER_PATIENCE: Duration = Duration::from_mins(2);
+/// What a pipe that poll(2) calls writable takes without waiting (POSIX).
+const PIPE_BUF: usize = 4096;
 
 /// The file behind the words cannot be opened, read or written: the caller's fault.
 #[derive(Debug, thiserror::Error)]
@@ -50,13 +55,26 @@ fn open(option: &'static str, word: &str, options: &OpenOptions) -> Result<File,
     }
 }
 
+/// The same for a file that is written. A fifo that nobody reads is refused at once (`ENXIO`) instead of waited for.
+fn open_to_write(option: &'static str, word: &str, options: &mut OpenOptions) -> Result<File, TargetError> {
+    let file = open(option, word, options.custom_flags(libc::O_NONBLOCK))?;
+    if !word.starts_with("fd:") {
+        // Ours alone, so that nobody else's writes begin to wait.
+        let fail =
+            |errno: nix::Error| TargetError::Open { option, word: word.to_owned(), source: errno.into() };
+        let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL).map_err(fail)?);
+        fcntl(&file, FcntlArg::F_SETFL(flags - OFlag::O_NONBLOCK)).map_err(fail)?;
+    }
+    Ok(file)
+}
+
 /// Opens a target for appending; a file is made with mode 0600 if there is none.
 ///
 /// # Errors
 ///
 /// See [`TargetError`].
 pub fn append(option: &'static str, word: &str) -> Result<File, TargetError> {
-    open(option, word, OpenOptions::new().append(true).create(true).mode(0o600))
+    open_to_write(option, word, OpenOptions::new().append(true).create(true).mode(0o600))
 }
 
 /// Opens a target for a new document: an emptied file that only its owner reads. 0 to 2 are refused: the script's
@@ -73,7 +91,7 @@ pub fn create(option: &'static str, word: &str) -> Result<File, TargetError> {
         );
         return Err(TargetError::Open { option, word: word.to_owned(), source });
     }
-    open(option, word, OpenOptions::new().write(true).create(true).truncate(true).mode(0o600))
+    open_to_write(option, word, OpenOptions::new().write(true).create(true).truncate(true).mode(0o600))
 }
 
 /// Reads a whole target of at most `max` bytes.
@@ -101,6 +119,19 @@ pub fn read(option: &'static str, word: &str, max: u64) -> Result<Vec<u8>, Targe
 /// As open(2).
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+/// A whole file of at most `most` bytes, whatever kind of file it is: an endless one and a fifo that nobody writes to end too.
+///
+/// # Errors
+///
+/// As open(2) and read(2); `FileTooLarge`; `TimedOut` when the end did not come.
+pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let bytes = read_all(open_to_read(path)?, most.saturating_add(1), PATIENCE)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// Reads to the end of file, but at most `most` bytes, and for no longer than `patience`: a caller that keeps its end
@@ -138,9 +169,91 @@ pub fn read_all(source: impl AsFd, most: u64, patience: Duration) -> io::Result<
     Ok(bytes)
 }
 
+/// A stream that is written as long as somebody takes it: whoever keeps its end of a pipe open and never reads must not keep
+/// us for ever. The error is then `TimedOut`.
+#[derive(Debug)]
+pub struct Patient<T> {
+    stream: T,
+    patience: Duration,
+}
+
+impl<T: AsFd> Patient<T> {
+    /// Writes into `stream`, which may take nothing for at most `patience`.
+    pub fn new(stream: T, patience: Duration) -> Self {
+        Self { stream, patience }
+    }
+}
+
+/// Waits until a write would not wait.
+///
+/// # Errors
+///
+/// As poll(2); `TimedOut` when nobody took anything for as long as `patience`.
+pub fn wait_writable(stream: impl AsFd, patience: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now()).as_millis();
+        let left = i32::try_from(left).ok().and_then(|left| PollTimeout::try_from(left).ok());
+        let mut fds = [PollFd::new(stream.as_fd(), PollFlags::POLLOUT)];
+        match poll(&mut fds, left.unwrap_or(PollTimeout::MAX)) {
+            Ok(0) => {
+                let why = format!("its reader took nothing for {} s", patience.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+            // Also when it is closed: the write says how.
+            Ok(_) => return Ok(()),
+            Err(nix::Error::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+impl<T: AsFd> io::Write for Patient<T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            wait_writable(&self.stream, self.patience)?;
+            match nix::unistd::write(&self.stream, bytes.get(..PIPE_BUF).unwrap_or(bytes)) {
+                Err(nix::Error::EAGAIN | nix::Error::EINTR) => {}
+                other => return other.map_err(io::Error::from),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reader_that_takes_nothing_is_waited_for_for_a_while() {
+        let (read, write) = nix::unistd::pipe().unwrap();
+        let mut stream = Patient::new(write, Duration::from_millis(20));
+        let error = stream.write_all(&[b'x'; 1 << 20]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
+        let taken = std::thread::spawn(move || read_all(&read, 1 << 21, PATIENCE).unwrap().len());
+        let mut stream = Patient::new(stream.stream, PATIENCE);
+        stream.write_all(&[b'x'; 1 << 20]).unwrap();
+        drop(stream);
+        // A pipe's 64 KiB were taken before.
+        assert_eq!(taken.join().unwrap(), (1 << 20) + (64 << 10));
+    }
+
+    #[test]
+    fn a_fifo_that_nobody_reads_is_refused_and_one_with_a_reader_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fifo");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let word = path.to_str().unwrap();
+        assert!(create("--report", word).is_err());
+        assert!(append("--audit", word).is_err());
+        let reader = open_to_read(&path).unwrap();
+        create("--report", word).unwrap().write_all(b"abc").unwrap();
+        assert_eq!(read_all(reader, 10, PATIENCE).unwrap(), b"abc");
+    }
 
     #[test]
     fn reading_ends_by_end_by_size_and_by_patience() {

@@ -20,7 +20,7 @@ const DATA: [&str; 5] = ["policy", "skill", "runtime", "host", "seccomp"];
 fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
     let with = |more: &[&'static str]| [DATA.as_slice(), more].concat();
     BTreeMap::from([
-        ("main", vec!["cli", "cmd", "exit"]),
+        ("main", vec!["cli", "cmd", "exit", "target"]),
         (
             "bin",
             with(&["cli", "cmd", "exit", "audit", "supervisor", "plan", "report", "render", "attack", "lab"]),
@@ -59,7 +59,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("notify", vec!["seccomp", "sys"]),
         ("egress", vec!["policy", "sys"]),
         ("layer", with(&["sys"])),
-        ("policy", vec!["seccomp", "digest"]),
+        ("policy", vec!["seccomp", "digest", "target"]),
         ("skill", vec!["sys"]),
         ("runtime", vec!["sys"]),
         ("host", vec!["sys"]),

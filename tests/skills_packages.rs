@@ -182,7 +182,7 @@ fn every_script_has_an_example_that_keeps_its_contract_and_an_expected_answer() 
 
 #[test]
 fn a_skill_that_needs_a_set_says_the_command_that_builds_it() {
-    const COMMAND: &str = "skilljail runtime build --requirements data";
+    const COMMAND: &str = "skilljail runtime build --requirements data --out DIR";
     let mut needing = Vec::new();
     for (name, _) in SHIPPED {
         let skill = skills().join(name);

@@ -34,6 +34,7 @@ impl AuditLog {
     pub fn write(&self, event: &str, fields: &[(&str, Value)]) -> std::io::Result<()> {
         let mut line = line(SystemTime::now(), event, fields);
         line.push('\n');
+        target::wait_writable(&self.0, target::PATIENCE)?;
         let written = (&self.0).write(line.as_bytes())?;
         if written == line.len() {
             return Ok(());

@@ -21,13 +21,18 @@ pub fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Exit {
             .and_then(|()| writeln!(io.out)),
     };
     match written.and_then(|()| io.out.flush()) {
-        Err(error) => {
-            io.tell(&error);
-            Exit::Failed
-        }
+        Err(error) => unwritten(&error, io),
         Ok(()) if checkup.ok => Exit::Success,
         Ok(()) => Exit::Findings,
     }
+}
+
+/// Whoever closed the pipe has read enough; the verdict did not reach it whole.
+fn unwritten(error: &io::Error, io: &mut Io<'_>) -> Exit {
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        io.tell(error);
+    }
+    Exit::Failed
 }
 
 /// What of a policy would not hold here: by the release, and by the Landlock ABI that the kernel itself tells. Exit 1 where
@@ -65,10 +70,7 @@ fn of_policy(word: &str, format: DataFormat, io: &mut Io<'_>) -> Exit {
         }
     };
     match written.and_then(|()| io.out.flush()) {
-        Err(error) => {
-            io.tell(&error);
-            Exit::Failed
-        }
+        Err(error) => unwritten(&error, io),
         Ok(()) if losses.iter().any(|loss| loss.cost == kernels::Cost::NothingRuns) => Exit::Findings,
         Ok(()) => Exit::Success,
     }

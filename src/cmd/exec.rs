@@ -22,9 +22,13 @@ pub(crate) enum ExecError {
     )]
     Relative { program: String },
     #[error(
-        "{program}: nothing that is bound holds it\nhint: `--ro-bind /usr --ro-bind /lib64` brings the host's programs and libraries"
+        "{program}: nothing that is bound holds it\nhint: `--ro-bind /usr --ro-bind /lib --ro-bind /lib64` brings the host's programs and libraries"
     )]
     NotBound { program: String },
+    #[error(
+        "{program}: it needs the ELF loader {loader}, and nothing that is bound holds {missing}\nhint: `--ro-bind /usr --ro-bind /lib --ro-bind /lib64` brings the host's programs and libraries; a static program needs none"
+    )]
+    NoLoader { program: String, loader: String, missing: String },
     #[error("{program}: {source}")]
     Program { program: String, source: program::ProgramError },
 }
@@ -52,6 +56,9 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         Ok(found) => found,
         Err(error) => return launch::usage(&error, io),
     };
+    if let Err(error) = launch::check_cgroup(args.cgroup.as_deref()) {
+        return result::refuse(Status::SetupFailed, "cgroup_missing", &error, to, io);
+    }
     let host = launch::host_facts(&Host::quick(), args.cgroup.is_some());
     let plan = match Plan::build(&policy, &program, &Inputs::default(), &host) {
         Ok(plan) => plan,
@@ -86,6 +93,12 @@ pub(crate) fn find(args: &ExecArgs) -> Result<(Program, std::os::fd::OwnedFd), E
     let host = on_host(&binds, program).ok_or_else(|| ExecError::NotBound { program: program.to_owned() })?;
     let found =
         program::open(&host).map_err(|source| ExecError::Program { program: program.to_owned(), source })?;
+    if let Some(loader) = &found.loader
+        && let Some(missing) = missing(&binds, loader)
+    {
+        let (program, loader) = (program.to_owned(), loader.clone());
+        return Err(ExecError::NoLoader { program, loader, missing });
+    }
     let program =
         Program::Exec { program: program.to_owned(), loader: found.loader, args: rest.to_vec(), binds };
     Ok((program, found.file))
@@ -105,4 +118,20 @@ fn on_host(binds: &[RoBind], program: &str) -> Option<PathBuf> {
         let rest = Path::new(program).strip_prefix(&bind.path).ok()?;
         Some(if rest.as_os_str().is_empty() { bind.source.clone() } else { bind.source.join(rest) })
     })
+}
+
+/// What of a path, or of the links that it leads over, is not in the jail.
+fn missing(binds: &[RoBind], path: &str) -> Option<String> {
+    let mut path = PathBuf::from(path);
+    // As many as the kernel follows.
+    for _ in 0..40 {
+        let host = path
+            .to_str()
+            .and_then(|path| on_host(binds, path))
+            .filter(|host| host.symlink_metadata().is_ok());
+        let Some(host) = host else { return Some(path.display().to_string()) };
+        let Ok(target) = host.read_link() else { return None };
+        path = path.parent().unwrap_or(Path::new("/")).join(target);
+    }
+    Some(path.display().to_string())
 }

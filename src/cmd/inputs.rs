@@ -1,7 +1,7 @@
 //! The input of `run` and the files of `--in`, read whole and bounded before anything is cloned.
 
 use crate::policy::Limits;
-use crate::target::{PATIENCE, open_to_read, read_all};
+use crate::target::{PATIENCE, open_to_read, read_all, read_file};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -95,15 +95,7 @@ pub fn read_input(file: Option<&Path>, most: u64, wall: Duration) -> Result<Vec<
 
 /// A whole file of at most `most` bytes.
 pub fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, InputsError> {
-    let what = path.display().to_string();
-    let bytes = open_to_read(path)
-        .and_then(|file| read_all(file, most + 1, PATIENCE))
-        .map_err(|source| InputsError::Read { what: what.clone(), source })?;
-    if bytes.len() as u64 > most {
-        let source = io::Error::new(io::ErrorKind::FileTooLarge, format!("more than {most} bytes"));
-        return Err(InputsError::Read { what, source });
-    }
-    Ok(bytes)
+    read_file(path, most).map_err(|source| InputsError::Read { what: path.display().to_string(), source })
 }
 
 /// Reads every `NAME=FILE`.

@@ -35,6 +35,16 @@ pub enum LaunchError {
         /// What was given.
         id: String,
     },
+    /// `--cgroup` cannot be looked at.
+    #[error(
+        "--cgroup {path}: {source}\nhint: name a directory of /sys/fs/cgroup that is delegated to you (`skilljail doctor --cgroup DIR` judges one)"
+    )]
+    Cgroup {
+        /// The directory.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// `--out` cannot be made or opened.
     #[error("--out {path}: {source}")]
     Out {
@@ -69,11 +79,8 @@ impl Settings {
         Ok(Self { wall: Duration::from_millis(millis), out: out.map(open).transpose()? })
     }
 
-    /// Says the limit that was really in force, and collects the artifacts if that was asked for.
+    /// Collects the artifacts if that was asked for.
     pub fn collect(&self, outcome: &Outcome, plan: &Plan, report: &mut Report) {
-        if let Some(wall) = report.limits.iter_mut().find(|limit| limit.name == "wall") {
-            wall.value = u64::try_from(self.wall.as_millis()).unwrap_or(u64::MAX);
-        }
         if let (Some(out), Some(workdir)) = (&self.out, &outcome.workdir) {
             report.artifacts = collect::collect(workdir.as_fd(), out.as_fd(), &plan.limits);
         }
@@ -96,6 +103,13 @@ pub fn check_ids(session: Option<&str>, robot: Option<&str>) -> Result<(), Launc
         }
     }
     Ok(())
+}
+
+/// Whether there is something where `--cgroup` points to; what it is the supervisor judges.
+pub fn check_cgroup(path: Option<&Path>) -> Result<(), LaunchError> {
+    let Some(path) = path else { return Ok(()) };
+    let failed = |source| LaunchError::Cgroup { path: path.display().to_string(), source };
+    std::fs::metadata(path).map(drop).map_err(failed)
 }
 
 /// Tells a usage error.

@@ -3,6 +3,8 @@
 use super::{Io, terminal};
 use crate::exit::Exit;
 use crate::report::{Error, Report, Status, Stream};
+use crate::skill::finding::shown;
+use crate::target::{Patient, READER_PATIENCE};
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
 
@@ -50,7 +52,7 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
             document.stderr = Some(Stream::new(stderr));
         }
         // Unlike stdout, whose reader may have had enough, a report that nobody took is a report that is lost.
-        told = file
+        told = Patient::new(&*file, READER_PATIENCE)
             .write_all(document.to_json().as_bytes())
             .map_err(|error| std::io::Error::other(format!("--report: {error}")));
     }
@@ -69,6 +71,9 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
             }
             say(error, io);
         }
+        for line in remarks(&report) {
+            told = told.and(writeln!(io.err, "skilljail: {line}"));
+        }
     }
     match told {
         Ok(()) => code,
@@ -79,6 +84,27 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
             Exit::Failed
         }
     }
+}
+
+/// What the caller must know of a run beside its end, in lines for stderr; the document has the whole of it.
+fn remarks(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    // Of a program that coped with a refusal nobody needs to hear.
+    if report.denials_total > 0 && report.status != Status::Ok {
+        let mut calls: Vec<&str> = report.denials.iter().map(|denial| denial.syscall.as_str()).collect();
+        calls.dedup();
+        lines.push(format!(
+            "denied by the filter: {} ({} in all; --report FILE tells why, and what would allow them)",
+            calls.join(", "),
+            report.denials_total
+        ));
+    }
+    for artifact in &report.artifacts {
+        if let Some(why) = &artifact.refused {
+            lines.push(format!("--out: not taken: {}: {why}", shown(&artifact.path)));
+        }
+    }
+    lines
 }
 
 fn say(error: &Error, io: &mut Io<'_>) {

@@ -79,6 +79,13 @@ pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
         Ok(checked) => checked,
         Err(refused) => return refuse(&refused, known, audit.as_ref(), to, io),
     };
+    if args.secrets.is_some() && checked.skill.env().secrets.is_empty() {
+        let name = checked.skill.name();
+        drop(writeln!(
+            io.err,
+            "skilljail: --secrets is not read: the skill {name} declares none in .skillenv"
+        ));
+    }
     let outcome = match supervise(args, &checked, &settings, supervisor::run) {
         Ok(outcome) => outcome,
         Err(refused) => return refuse(&refused, known, audit.as_ref(), to, io),
@@ -103,6 +110,7 @@ pub(crate) fn check(
     wall: Duration,
     known: &mut Report,
 ) -> Result<Checked, Refusal> {
+    launch::check_cgroup(args.cgroup.as_deref()).map_err(refusal(Status::SetupFailed, "cgroup_missing"))?;
     let limits = policy.limits();
     let skill_refused = |error| refusal(Status::SkillRejected, "skill_rejected")(error);
     let path = skill::find(args.skills.as_deref(), &args.skill).map_err(skill_refused)?;
@@ -148,8 +156,19 @@ fn check_manifest(path: &std::path::Path, skill: &Skill, loaded: &Loaded) -> Res
     let refused = |error: Box<dyn Error>| Refusal { status: Status::SkillRejected, id: "manifest", error };
     let bytes =
         inputs::read_bounded(path, inputs::MAX_MANIFEST_BYTES).map_err(|error| refused(error.into()))?;
-    let manifest = Manifest::parse(&bytes).map_err(|error| refused(error.into()))?;
+    let manifest = Manifest::parse(&bytes).map_err(|error| {
+        let source = Box::new(error);
+        refused(Box::new(BadManifest { path: path.display().to_string(), source }))
+    })?;
     manifest.verify(skill, loaded).map_err(refusal(Status::SkillRejected, "manifest_drift"))
+}
+
+/// The manifest is there and is none. The caller's fault.
+#[derive(Debug, thiserror::Error)]
+#[error("--manifest {path}: {source}")]
+struct BadManifest {
+    path: String,
+    source: Box<dyn Error>,
 }
 
 /// The policy pins another tree than the one that is there. The operator's fault.
@@ -245,7 +264,9 @@ fn secrets<'a>(args: &'a RunArgs, skill: &'a Skill) -> Option<Secrets<'a>> {
             }
             None => Vec::new(),
         };
-        let secrets = parse_secrets(&bytes).map_err(|error| super::chain(&error))?;
+        let word = args.secrets.as_deref().unwrap_or_default();
+        let secrets =
+            parse_secrets(&bytes).map_err(|error| format!("--secrets {word}: {}", super::chain(&error)))?;
         let missing: Vec<String> = skill.env().missing(&secrets).into_iter().map(str::to_owned).collect();
         if !missing.is_empty() {
             return Err(super::chain(&MissingSecrets(missing)));

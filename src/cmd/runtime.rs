@@ -34,7 +34,7 @@ fn make(
 ) -> Result<Exit, RuntimeError> {
     let out: PathBuf = match out.map(Path::to_path_buf).or_else(runtime::default_out) {
         Some(out) => out,
-        None => return Err(RuntimeError::NotFound { looked: "no home in the password database".to_owned() }),
+        None => return Err(RuntimeError::NoHome { uid: nix::unistd::geteuid().as_raw() }),
     };
     runtime::build::settle_process()?;
     let requirements = requirements.map(Requirements::read).transpose()?;

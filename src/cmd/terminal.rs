@@ -1,11 +1,7 @@
 //! Bytes of a script on their way to a terminal: what could drive it is escaped. Pipes and files get them as they are.
 
-use crate::skill::finding::escaped;
+use crate::render::text::{harmless, tty_safe};
 use std::borrow::Cow;
-
-fn harmless(c: char) -> bool {
-    matches!(c, '\n' | '\t') || escaped(c).eq(std::iter::once(c))
-}
 
 /// A script's output: control characters other than tab and newline, invisible and reordering characters, and bytes
 /// that are no UTF-8, as escapes; the rest as it was.
@@ -16,13 +12,7 @@ pub fn output(bytes: &[u8], terminal: bool) -> Cow<'_, [u8]> {
     }
     let mut safe = String::with_capacity(bytes.len() + 16);
     for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if harmless(c) {
-                safe.push(c);
-            } else {
-                safe.extend(escaped(c));
-            }
-        }
+        safe.push_str(&tty_safe(chunk.valid()));
         for byte in chunk.invalid() {
             safe.push_str("\\x");
             safe.push_str(&crate::digest::hex(&[*byte]));

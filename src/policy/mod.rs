@@ -7,7 +7,7 @@ pub mod units;
 pub use limits::{Bound, Limits};
 pub use schema::{CgroupMode, Contract, DeviceName, NetworkMode};
 
-use crate::seccomp;
+use crate::{seccomp, target};
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
@@ -180,18 +180,14 @@ impl Policy {
     }
 
     fn from_file(path: &Path) -> Result<Self, PolicyError> {
-        use std::io::Read as _;
         let shown = path.display().to_string();
-        let read = |source| PolicyError::Read { path: shown.clone(), source };
-        let mut bytes = Vec::new();
-        std::fs::File::open(path)
-            .map_err(read)?
-            .take(MAX_FILE_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(read)?;
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(PolicyError::TooLarge { path: shown });
-        }
+        let bytes = target::read_file(path, MAX_FILE_BYTES).map_err(|source| {
+            let path = shown.clone();
+            match source.kind() {
+                std::io::ErrorKind::FileTooLarge => PolicyError::TooLarge { path },
+                _ => PolicyError::Read { path, source },
+            }
+        })?;
         Self::parse(&bytes, &shown, path.parent())
     }
 
@@ -252,9 +248,10 @@ fn filter(word: &str, beside: Option<&Path>) -> Result<seccomp::Compiled, Policy
 fn filter_file(word: &str, beside: Option<&Path>) -> Result<seccomp::Compiled, PolicyError> {
     let path = beside.unwrap_or(Path::new(".")).join(word);
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| PolicyError::Filter { why: format!("{shown}: {error}") })?;
-    seccomp::load(&shown, &text).map_err(|error| PolicyError::Filter { why: error.to_string() })
+    let unusable = |why: &dyn std::fmt::Display| PolicyError::Filter { why: format!("{shown}: {why}") };
+    let bytes = target::read_file(&path, MAX_FILE_BYTES).map_err(|error| unusable(&error))?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| unusable(&error))?;
+    seccomp::load(&shown, text).map_err(|error| PolicyError::Filter { why: error.to_string() })
 }
 
 #[cfg(not(feature = "review"))]

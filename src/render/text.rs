@@ -3,10 +3,14 @@
 use crate::skill::finding::escaped;
 use std::borrow::Cow;
 
+/// Whether a character may go to a terminal as it is.
+pub fn harmless(c: char) -> bool {
+    matches!(c, '\n' | '\t') || escaped(c).eq(std::iter::once(c))
+}
+
 /// Escapes what could drive a terminal or hide: control characters other than tab and newline, and characters that
 /// reorder text or are invisible. The rest is as it was.
 pub fn tty_safe(text: &str) -> Cow<'_, str> {
-    let harmless = |c: char| matches!(c, '\n' | '\t') || escaped(c).eq(std::iter::once(c));
     if text.chars().all(harmless) {
         return Cow::Borrowed(text);
     }

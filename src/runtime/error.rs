@@ -97,10 +97,20 @@ pub enum RuntimeError {
         what: &'static str,
     },
     /// No runtime in any of the places.
-    #[error("no runtime found (looked in {looked})\nhint: skilljail runtime build")]
+    #[error("no runtime found (looked in {looked})\nhint: {hint}")]
     NotFound {
         /// The places, comma-separated.
         looked: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A build that names no place, by a user who has none.
+    #[error(
+        "no place for a runtime: uid {uid} has no home in the password database ($HOME is not looked at)\nhint: skilljail runtime build --out DIR"
+    )]
+    NoHome {
+        /// Who.
+        uid: u32,
     },
     /// The tree could have been changed by somebody who is neither root nor the caller.
     #[error("{}: refused: {why}\nhint: chown root or yourself, and chmod go-w; or build another with `skilljail runtime build --out DIR`", path.display())]

@@ -29,7 +29,9 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, RuntimeError> {
         let nothing =
             named.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
         if nothing {
-            return Err(RuntimeError::NotFound { looked: named.display().to_string() });
+            let looked = named.display().to_string();
+            let hint = format!("skilljail runtime build --out {looked}");
+            return Err(RuntimeError::NotFound { looked, hint });
         }
         return Ok(named.to_path_buf());
     }
@@ -37,6 +39,10 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, RuntimeError> {
     let found = places.iter().find(|place| place.symlink_metadata().is_ok());
     found.cloned().ok_or_else(|| RuntimeError::NotFound {
         looked: places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", "),
+        hint: match default_out() {
+            Some(_) => "skilljail runtime build".to_owned(),
+            None => "skilljail runtime build --out DIR, then run with --runtime DIR".to_owned(),
+        },
     })
 }
 

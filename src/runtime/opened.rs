@@ -48,6 +48,7 @@ impl<'a> Opened<'a> {
     fn kept_by_owner(&self, stat: &FileStat, relative: &str) -> Result<(), RuntimeError> {
         match owner_fault(stat.st_uid, stat.st_mode, self.caller) {
             None => Ok(()),
+            Some(why) if relative == "." => Err(RuntimeError::Refused { path: self.root.to_path_buf(), why }),
             Some(why) => Err(RuntimeError::Refused { path: self.root.join(relative), why }),
         }
     }

@@ -31,6 +31,8 @@ pub struct Checked {
 pub enum Runnable {
     /// It does.
     Yes,
+    /// It does, although the review of the scripts has errors: the jail holds by itself.
+    ButReview,
     /// It does where the policy says `contract: optional`.
     WithoutContract,
     /// It does not, for this reason.
@@ -42,6 +44,7 @@ impl Runnable {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Yes => "yes",
+            Self::ButReview => "yes, but the review of its scripts has errors",
             Self::WithoutContract => "only with contract: optional",
             Self::No(reason) => reason,
         }
@@ -73,6 +76,7 @@ pub fn check(path: &Path, runtime: Option<BTreeSet<String>>) -> Result<Checked, 
         Some(reason) => Runnable::No(reason),
         None if costs(Cost::Standard) || costs(Cost::Runnable) => Runnable::No("it is refused"),
         None if costs(Cost::Contract) => Runnable::WithoutContract,
+        None if costs(Cost::Admission) => Runnable::ButReview,
         None => Runnable::Yes,
     };
     Ok(Checked {

@@ -50,6 +50,14 @@ pub enum SkillError {
         /// A near miss, or what there is.
         hint: String,
     },
+    /// A name, and no directory to look for it: the caller's fault.
+    #[error(
+        "skill {name}: no directory is named to look for it in\nhint: --skills DIR names the one that holds it; a path has a `/`, such as ./{name}"
+    )]
+    Nowhere {
+        /// What was asked for.
+        name: String,
+    },
     /// The word is neither a path nor a name: the caller's fault.
     #[error("{word} is no skill's name: {what}\nhint: a path has a `/` in it, such as ./{word}")]
     BadName {
@@ -375,9 +383,7 @@ pub fn find(skills: Option<&Path>, skill: &str) -> Result<std::path::PathBuf, Sk
         return Err(SkillError::BadName { word: word(), what });
     }
     let Some(skills) = skills else {
-        let hint =
-            format!("--skills DIR names the directory that holds it; a path has a `/`, such as ./{}", word());
-        return Err(SkillError::NotFound { name: word(), directory: "no directory".to_owned(), hint });
+        return Err(SkillError::Nowhere { name: word() });
     };
     // The order of `skills_below` makes a real folder of that name on the first level the first one found.
     let direct = skills.join(skill);
@@ -493,7 +499,7 @@ mod tests {
         assert_eq!(find(Some(dir.path()), "x-y").unwrap(), root);
         assert!(find(Some(dir.path()), "xy").unwrap_err().to_string().contains("is x-y meant?"));
         assert!(matches!(find(Some(dir.path()), ".."), Err(SkillError::BadName { .. })));
-        assert!(matches!(find(None, "x-y"), Err(SkillError::NotFound { .. })));
+        assert!(matches!(find(None, "x-y"), Err(SkillError::Nowhere { .. })));
         fs::create_dir(dir.path().join("deep")).unwrap();
         fs::rename(&root, dir.path().join("deep/x-y")).unwrap();
         let found = find(Some(dir.path()), "x-y").unwrap();

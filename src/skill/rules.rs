@@ -114,6 +114,7 @@ rules! {
     DOCKERFILE_REFUSED = "SJ-K050" "dockerfile-refused" Runnable: "a dockerfile belongs to the bring-your-own runtime of the same name only";
     DOCKERFILE_MISSING = "SJ-K051" "dockerfile-missing" Runnable: "a bring-your-own runtime is built from its dockerfile";
     SKILLENV_REFUSED = "SJ-K052" "skillenv-refused" Runnable: "a prompt-only skill runs nothing that could have an environment";
+    OUT_TAKEN = "SJ-K053" "out-taken" Runnable: "/skill/out is the jail's own folder for artifacts";
     CONTRACT_MISSING = "SJ-K060" "contract-missing" Contract: "without a contract no input can be checked before the script runs";
     CONTRACT_SYNTAX = "SJ-K061" "contract-syntax" Runnable: "xray.json is one JSON object without duplicate keys";
     CONTRACT_KEY = "SJ-K062" "contract-key" Runnable: "a key that nobody knows is a promise that nobody keeps";

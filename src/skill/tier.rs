@@ -1,6 +1,6 @@
 //! The `runtime` of a skill, and which files go with it.
 
-use super::finding::Finding;
+use super::finding::{Finding, shown};
 use super::package::Listing;
 use super::rules;
 
@@ -107,6 +107,11 @@ impl Tier {
             let what = format!("runtime prompt-only refuses {SKILLENV}, which was found");
             let hint = "remove it, or set the runtime that runs the scripts";
             findings.push(Finding::of(&rules::SKILLENV_REFUSED, SKILLENV, what).hint(hint));
+        }
+        let own = listing.entries.iter().find(|entry| entry.path == "out" || entry.path.starts_with("out/"));
+        if let Some(entry) = own.filter(|_| self.is_python()) {
+            let what = format!("{} stands where the jail has its folder for artifacts", shown(&entry.path));
+            findings.push(Finding::of(&rules::OUT_TAKEN, &shown(&entry.path), what).hint("rename it"));
         }
         findings
     }

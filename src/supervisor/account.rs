@@ -1,12 +1,12 @@
 //! From an outcome to the result document: what held, what was used, what was refused.
 
+use super::cause;
 use super::outcome::{End, KillReason, Outcome};
-use super::refused;
 use super::verdict::{self, WorkdirUse};
 use crate::layer::Layer;
 use crate::plan::Plan;
 use crate::policy::schema::NEWEST_LANDLOCK_ABI;
-use crate::report::{DenialEntry, Digests, Enforced, Error, LayerEntry, Report, Status, Usage};
+use crate::report::{DenialEntry, Digests, Enforced, LayerEntry, Report, Usage};
 use crate::seccomp::filter::Condition;
 use crate::seccomp::syscalls::{Syscall, Table};
 use crate::seccomp::{Arch, Compiled, decode};
@@ -44,7 +44,7 @@ pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
         // The one that the supervisor got: the exit code tells them apart.
         report.signal = Some(*signal);
     }
-    report.error = error(outcome, report.status);
+    report.error = cause::error(outcome, plan, report.status);
     report.layers = layers(outcome, plan);
     report.limits = verdict::limits(outcome, plan, &workdir);
     let micros = |d: std::time::Duration| u64::try_from(d.as_micros()).unwrap_or(u64::MAX);
@@ -60,77 +60,6 @@ pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
     report.denials = denials(outcome, filter);
     report.denials_total = outcome.denials.total();
     report
-}
-
-fn error(outcome: &Outcome, status: Status) -> Option<Error> {
-    let plain = |id: &str, cause: String, hint: Option<&str>| Error {
-        id: id.to_owned(),
-        layer: None,
-        step: None,
-        errno: None,
-        cause,
-        hint: hint.map(str::to_owned),
-    };
-    match &outcome.end {
-        End::SetupFailed { layer, step, errno } => Some(refused::error(layer, step, *errno)),
-        End::SecretsRefused(why) => {
-            let (cause, hint) =
-                why.split_once("\nhint: ").map_or((why.as_str(), None), |(c, h)| (c, Some(h)));
-            Some(plain("secrets_refused", cause.to_owned(), hint))
-        }
-        End::Killed(reason) => Some(match reason {
-            KillReason::Timeout => plain(
-                "timeout",
-                "the wall-clock limit was reached".to_owned(),
-                Some("`--timeout` may ask for more, up to the policy's ceiling"),
-            ),
-            KillReason::Cpu => plain(
-                "cpu_limit",
-                "the processor time of the policy was used up".to_owned(),
-                Some("give it less to do at once, or raise limits.cpu in the policy"),
-            ),
-            KillReason::Stdout => plain(
-                "output_limit",
-                "more stdout than the policy allows: nothing of it is printed".to_owned(),
-                Some("write large results to /workdir/out and collect them with --out"),
-            ),
-            KillReason::Stderr => {
-                plain("output_limit", "more stderr than the policy allows".to_owned(), None)
-            }
-            KillReason::Denials => {
-                plain("too_many_denials", "more denied calls than the policy bears".to_owned(), None)
-            }
-            KillReason::Cancelled(signal) => {
-                plain("cancelled", format!("the supervisor got signal {signal}"), None)
-            }
-        }),
-        End::InitDied(signal) if status == Status::Signaled => Some(plain(
-            "init_killed",
-            format!("something outside killed the jail's init (signal {})", signal.unwrap_or(0)),
-            None,
-        )),
-        _ => match status {
-            Status::MemoryLimit => Some(plain(
-                "memory_limit",
-                "the kernel killed for want of memory in the run's cgroup".to_owned(),
-                None,
-            )),
-            Status::DiskLimit => Some(plain(
-                "disk_limit",
-                "the script failed, and the workdir was full or a file too large".to_owned(),
-                None,
-            )),
-            Status::ProcessLimit => Some(plain(
-                "process_limit",
-                "the script failed, and the kernel had refused it a thread".to_owned(),
-                None,
-            )),
-            Status::KilledByPolicy => {
-                Some(plain("killed_by_policy", "the filter's kill action ended the process".to_owned(), None))
-            }
-            _ => None,
-        },
-    }
 }
 
 fn object(value: Value) -> Map<String, Value> {

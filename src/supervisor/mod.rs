@@ -1,6 +1,7 @@
 //! The parent's straight line: prepare, clone, maps, go, listener, watch, end.
 
 pub mod account;
+mod cause;
 pub mod cgroup;
 pub mod channel;
 pub mod child;
@@ -60,6 +61,7 @@ pub fn run(job: Job<'_>) -> Outcome {
 
 fn run_with(job: Job<'_>, #[cfg(feature = "lab")] experiment: &laboratory::Experiment) -> Outcome {
     let started = Instant::now();
+    let wall = job.wall;
     let launched = refuse_elevated().and_then(|()| {
         launch(
             job,
@@ -70,7 +72,7 @@ fn run_with(job: Job<'_>, #[cfg(feature = "lab")] experiment: &laboratory::Exper
     });
     let outcome = match launched {
         Ok(outcome) => outcome,
-        Err(error) => Outcome::setup_failed(error, started),
+        Err(error) => Outcome::setup_failed(error, started, wall),
     };
     // From here on a signal ends us as any program: whoever does not read our output must be able to stop us. There is
     // nobody to tell if this fails, and nothing in it that could.

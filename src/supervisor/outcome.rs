@@ -71,6 +71,8 @@ pub struct Outcome {
     pub stderr_bytes: u64,
     /// Wall-clock time from exec to the end; zero when it never came to exec.
     pub wall: Duration,
+    /// How long it might have been.
+    pub wall_limit: Duration,
     /// From the first step of set-up to exec.
     pub setup: Duration,
     /// What the whole jail used, by wait4 on init.
@@ -87,7 +89,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// An outcome of a set-up that did not come to clone.
-    pub(super) fn setup_failed(error: ApplyError, started: Instant) -> Self {
+    pub(super) fn setup_failed(error: ApplyError, started: Instant, wall_limit: Duration) -> Self {
         Self {
             end: End::SetupFailed {
                 layer: error.layer.to_owned(),
@@ -99,6 +101,7 @@ impl Outcome {
             stderr: Vec::new(),
             stderr_bytes: 0,
             wall: Duration::ZERO,
+            wall_limit,
             setup: started.elapsed(),
             used: None,
             facts: None,

@@ -69,12 +69,13 @@ pub fn limits(outcome: &Outcome, plan: &Plan, workdir: &WorkdirUse) -> Vec<Limit
         ),
     };
     let cpu_ms = u64::try_from(super::cpu::bound(l.cpu_s.value).as_millis()).unwrap_or(u64::MAX);
+    let wall_ms = u64::try_from(outcome.wall_limit.as_millis()).unwrap_or(u64::MAX);
     let file_bytes = in_force(libc::RLIMIT_FSIZE, l.file_bytes.value);
     let open_files = in_force(libc::RLIMIT_NOFILE, l.open_files.value);
     let signal = if let End::Ended(ended) = &outcome.end { ended.signal() } else { None };
     let entry = |name, value, unit, backend, reached| LimitEntry { name, value, unit, backend, reached };
     vec![
-        entry("wall", l.wall_ms.value, "ms", Backend::Supervisor, yes_no(killed(KillReason::Timeout))),
+        entry("wall", wall_ms, "ms", Backend::Supervisor, yes_no(killed(KillReason::Timeout))),
         entry("cpu", cpu_ms, "ms", Backend::Supervisor, yes_no(killed(KillReason::Cpu))),
         entry("memory", memory_bytes, "bytes", memory_backend, memory),
         entry("threads", threads, "count", process_backend, processes),

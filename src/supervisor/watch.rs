@@ -374,6 +374,7 @@ impl Jail {
             stderr_bytes: self.stderr.total(),
             stderr: self.stderr.into_bytes(),
             wall: self.running.map_or(Duration::ZERO, |start| finished.saturating_duration_since(start)),
+            wall_limit: self.wall,
             setup: self.running.unwrap_or(finished).saturating_duration_since(self.started),
             used,
             facts: self.facts,

@@ -63,6 +63,48 @@ fn a_fifo_without_a_writer_is_no_reason_to_wait_for_ever() {
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let ran = Ran::of(&feed(command(&skill, &["--timeout", "1s", "--input", fifo.to_str().unwrap()]), b""));
     assert_eq!(ran.status(), "input_rejected", "{ran:?}");
+    // Of the files that are read whole, and of those that are written: refused, not waited for.
+    let fifo = fifo.to_str().unwrap();
+    for (option, code) in [("--policy", 122), ("--manifest", 121), ("--report", 2), ("--audit", 2)] {
+        let output = feed(command(&skill, &[option, fifo]), b"{}");
+        assert_eq!(output.status.code(), Some(code), "{option}: {output:?}");
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(fifo), "{option}: {text}");
+    }
+    let output = feed(command(&skill, &["--policy", "/dev/zero"]), b"{}");
+    assert_eq!(output.status.code(), Some(122), "an endless policy: {output:?}");
+}
+
+/// Who looks at the terminal only, and not into the document, must know too.
+#[test]
+fn what_the_document_has_is_told_in_a_line() {
+    let skill = Skill::new(
+        "import os, socket, sys\nos.symlink('/x', '/workdir/out/link')\ntry:\n    socket.socket()\nexcept OSError:\n    pass\nsys.exit(3)",
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let secrets = dir.path().join("secrets");
+    let told = |skill: &Skill, words: &[&str]| {
+        let mut command = Command::new(SKILLJAIL);
+        command.arg("run").arg("--runtime").arg(super::support::runtime()).args(words);
+        command.arg(skill.path()).arg("main.py");
+        feed(command, b"{}")
+    };
+    let output = told(&skill, &["--out", out, "--secrets", secrets.to_str().unwrap()]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    for line in [
+        "skilljail: --secrets is not read: ",
+        "skilljail: denied by the filter: socket (1 in all; ",
+        "skilljail: --out: not taken: link: symbolic link",
+    ] {
+        assert!(text.lines().any(|found| found.starts_with(line)), "{line:?} in {text}");
+    }
+    let crash = Skill::new("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)");
+    let output = told(&crash, &[]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(128 + 11), "{text}");
+    assert!(text.contains("skilljail: the script was ended by SIGSEGV (signal 11)"), "{text}");
 }
 
 fn bound_exec(words: &[&str]) -> Command {

@@ -204,6 +204,11 @@ fn cases() -> Vec<Case> {
             || Package::new(Some("cubesandbox")).file(".cubesandbox.dockerfile", "FROM x"),
         ),
         case("SJ-K052", || Package::prompt().file(".skillenv", "A=1\n"), || env("A=1\n")),
+        case(
+            "SJ-K053",
+            || Package::python().file("out/x.txt", "x"),
+            || Package::python().file("outer/x.txt", "x").file("assets/out/x.txt", "x"),
+        ),
         case("SJ-K060", || Package::python().remove("xray.json"), Package::python),
         case(
             "SJ-K061",

@@ -37,7 +37,9 @@ fn without_json_nothing_of_it_is_printed() {
     let output = feed(command, b"{}");
     assert_eq!(output.status.code(), Some(123));
     assert_eq!(output.stdout, b"");
-    assert!(String::from_utf8(output.stderr).unwrap().starts_with("skilljail: more stdout"));
+    assert!(
+        String::from_utf8(output.stderr).unwrap().starts_with("skilljail: more than 65536 bytes of stdout")
+    );
 }
 
 #[test]

@@ -167,7 +167,8 @@ fn where_a_call_is_refused() {
 #[test]
 fn exec_fails_in_the_same_words() {
     let mut command = Command::new(SKILLJAIL);
-    command.args(["exec", "--json", "--policy", "strict", "--ro-bind", "/usr", "--", "/usr/bin/true"]);
+    command.args(["exec", "--json", "--policy", "strict", "--ro-bind", "/usr", "--ro-bind", "/lib"]);
+    command.args(["--ro-bind", "/lib64", "--", "/usr/bin/true"]);
     let output = super::support::feed(command, b"");
     let ran = Ran::of(&output);
     assert_failed(&ran, "cgroup_required", "--cgroup DIR");

@@ -7,7 +7,7 @@ import math
 import sys
 from pathlib import Path
 
-BUILD = "skilljail runtime build --requirements data"
+BUILD = "skilljail runtime build --requirements data --out DIR"
 DPI = 100
 MAX_SERIES = 10
 

@@ -8,7 +8,7 @@ import sys
 MAX_COLUMNS = 40
 MAX_GROUPS = 50
 MAX_PAIRS = 50
-BUILD = "skilljail runtime build --requirements data"
+BUILD = "skilljail runtime build --requirements data --out DIR"
 
 
 class Refusal(Exception):

@@ -14,6 +14,9 @@ use std::process::Command;
 const OLDEST: (u32, u32) = (3, 11);
 const HINT: &str = "name a CPython 3.11 or newer with --python PATH (Debian: apt-get install python3)";
 
+/// A longer last line of an interpreter's complaint helps nobody.
+const MAX_SAID: usize = 200;
+
 /// Asks for base paths: with `-S` a virtual environment's site is not set up, so all of them are the base's.
 const QUESTION: &str = r"
 import json, os, sys, sysconfig
@@ -95,8 +98,11 @@ impl Interpreter {
             other => other?,
         };
         if !said.status.success() {
-            let last = said.err.trim().lines().last().unwrap_or_default().to_owned();
-            return Err(bad(format!("it does not answer ({}): {last}", said.status)));
+            // Whatever is not Python repeats the question, in its own quotes.
+            let last = said.err.trim().lines().last().unwrap_or_default();
+            let last = if last.len() > MAX_SAID || last.contains("import json") { "" } else { last };
+            let colon = if last.is_empty() { "" } else { ": " };
+            return Err(bad(format!("it is no Python interpreter ({}){colon}{last}", said.status)));
         }
         let mut answer: Self = serde_json::from_str(&said.out)
             .map_err(|error| bad(format!("its answer is not understood: {error}")))?;
