@@ -232,11 +232,11 @@ mod tests {
     fn a_reader_that_takes_nothing_is_waited_for_for_a_while() {
         let (read, write) = nix::unistd::pipe().unwrap();
         let mut stream = Patient::new(write, Duration::from_millis(20));
-        let error = stream.write_all(&[b'x'; 1 << 20]).unwrap_err();
+        let error = stream.write_all(&vec![b'x'; 1 << 20]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
         let taken = std::thread::spawn(move || read_all(&read, 1 << 21, PATIENCE).unwrap().len());
         let mut stream = Patient::new(stream.stream, PATIENCE);
-        stream.write_all(&[b'x'; 1 << 20]).unwrap();
+        stream.write_all(&vec![b'x'; 1 << 20]).unwrap();
         drop(stream);
         // A pipe's 64 KiB were taken before.
         assert_eq!(taken.join().unwrap(), (1 << 20) + (64 << 10));

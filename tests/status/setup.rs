@@ -69,6 +69,20 @@ fn below_the_landlock_floor() {
         return;
     }
     assert_failed(&ran, "plan", "requires 10");
+    // The doctor says it beforehand, and of the policy that runs it says nothing of the kind.
+    let doctor = |word: &str| {
+        let output = Command::new(SKILLJAIL).args(["doctor", "--format", "json", "--policy", word]).output();
+        let output = output.expect("the doctor starts");
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
+        let losses = document["losses"].as_array().expect("a list").clone();
+        let fatal = |loss: &&serde_json::Value| loss["cost"] == "nothing_runs";
+        (
+            output.status.code(),
+            losses.iter().filter(fatal).map(|loss| loss["layer"].clone()).collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(doctor(floor.path().to_str().expect("UTF-8")), (Some(1), vec![json!("landlock")]));
+    assert_eq!(doctor("default"), (Some(0), vec![]));
 }
 
 /// Nested in a user namespace that allows no other.
