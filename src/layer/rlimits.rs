@@ -13,7 +13,7 @@ pub struct Limit {
     pub name: &'static str,
     /// The kernel's number of it.
     #[serde(skip)]
-    pub resource: u32,
+    pub resource: rlimit::Resource,
     /// Soft and hard value.
     pub value: u64,
     /// Why this much.

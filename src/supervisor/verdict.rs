@@ -17,7 +17,7 @@ pub struct WorkdirUse {
 }
 
 /// What is in force of a limit that an rlimit keeps: a lower hard limit of the caller's stays.
-fn in_force(resource: u32, planned: u64) -> u64 {
+fn in_force(resource: rlimit::Resource, planned: u64) -> u64 {
     rlimit::get(resource).map_or(planned, |(_, hard)| planned.min(hard))
 }
 
