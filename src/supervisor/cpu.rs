@@ -42,6 +42,13 @@ impl CpuClock {
         Ok(Self { clock: ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?, bound, parallel: processors() })
     }
 
+    /// What was used so far does not count.
+    pub fn restart(&mut self) {
+        if let Ok(used) = self.clock.now() {
+            self.bound += Duration::from(used);
+        }
+    }
+
     /// How much is left; `None` when the process is gone.
     pub fn left(&self) -> Option<Duration> {
         let used = Duration::from(self.clock.now().ok()?);
