@@ -97,6 +97,18 @@ pub struct RunArgs {
     /// A delegated cgroup v2 directory: one leaf per run is made in it
     #[arg(long, value_name = "DIR")]
     pub cgroup: Option<PathBuf>,
+    /// Start ahead of the input: the report says when the script waits for it, and stdin brings it then
+    #[arg(long, requires = "report", conflicts_with_all = ["input", "json"])]
+    pub warm: bool,
+    /// How long set-up and imports of a --warm run may take
+    #[arg(long, value_name = "DUR", default_value = "30s", requires = "warm")]
+    pub warm_ready: String,
+    /// How long a --warm run may wait for its input
+    #[arg(long, value_name = "DUR", default_value = "10m", requires = "warm")]
+    pub warm_idle: String,
+    /// Say in the report how long each step of the start took
+    #[arg(long)]
+    pub timings: bool,
 }
 
 /// Words of `exec`.
@@ -123,6 +135,9 @@ pub struct ExecArgs {
     /// A delegated cgroup v2 directory: one leaf per run is made in it
     #[arg(long, value_name = "DIR")]
     pub cgroup: Option<PathBuf>,
+    /// Say in the report how long each step of the start took
+    #[arg(long)]
+    pub timings: bool,
     /// The program, an absolute path inside the jail, and its arguments
     #[arg(required = true, last = true, value_name = "PROGRAM [ARG]")]
     pub program: Vec<String>,

@@ -6,6 +6,10 @@ use skilljail::{cli::Cli, cmd};
 use std::io::{LineWriter, Write as _};
 use std::process::ExitCode;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = LineWriter::new(Patient::new(std::io::stdout(), READER_PATIENCE));

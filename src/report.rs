@@ -155,6 +155,88 @@ pub struct Usage {
     pub stderr_bytes: u64,
 }
 
+/// A step of the start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+pub struct Timing {
+    /// Its name: a part of the command, a step of the supervisor, or a layer in the child.
+    pub step: String,
+    /// How long it took, in microseconds.
+    pub us: u64,
+}
+
+impl Timing {
+    /// A step.
+    pub fn new(step: &str, took: std::time::Duration) -> Self {
+        Self { step: step.to_owned(), us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX) }
+    }
+}
+
+/// What went before the input of a run that was started ahead (`--warm`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+pub struct Warm {
+    /// From exec until the script waited for its input; none: it never did.
+    pub ready_ms: Option<u64>,
+    /// From then until the input was handed over, or to the end.
+    pub idle_ms: u64,
+    /// Memory of the script as it waited (its proportional set size), where that could be read.
+    pub idle_kib: Option<u64>,
+    /// Whether an input was handed over.
+    pub served: bool,
+}
+
+impl Warm {
+    /// What the supervisor saw.
+    pub fn new(facts: &crate::supervisor::warm::Facts) -> Self {
+        Self {
+            ready_ms: facts.ready.map(|ready| millis(ready.after)),
+            idle_ms: millis(facts.idle),
+            idle_kib: facts.ready.and_then(|ready| ready.idle_kib),
+            served: facts.served,
+        }
+    }
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The line before the document of a run that was started ahead: the script waits for its input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+pub struct ReadyLine {
+    /// The format: 1.
+    pub version: u32,
+    /// Always true: what tells it from the document, which has a `status`.
+    pub ready: bool,
+    /// From the start of set-up to exec.
+    pub setup_us: u64,
+    /// From exec until the script waited.
+    pub ready_ms: u64,
+    /// Its memory then, where that could be read.
+    pub idle_kib: Option<u64>,
+}
+
+impl ReadyLine {
+    /// What the supervisor saw.
+    pub fn new(ready: &crate::supervisor::warm::Ready) -> Self {
+        Self {
+            version: 1,
+            ready: true,
+            setup_us: u64::try_from(ready.setup.as_micros()).unwrap_or(u64::MAX),
+            ready_ms: millis(ready.after),
+            idle_kib: ready.idle_kib,
+        }
+    }
+
+    /// As one line of JSON.
+    pub fn to_json(&self) -> String {
+        // Numbers and one bool: there is nothing in it that could fail.
+        serde_json::to_string(self).unwrap_or_default() + "\n"
+    }
+}
+
 /// A refused call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
@@ -246,6 +328,12 @@ pub struct Report {
     pub limits: Vec<LimitEntry>,
     /// What was used.
     pub usage: Usage,
+    /// The steps of the start, with `--timings` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timings: Option<Vec<Timing>>,
+    /// What went before the input, with `--warm` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Warm>,
     /// What was refused.
     pub denials: Vec<DenialEntry>,
     /// All denied calls, also those beyond the kept ones.
@@ -279,6 +367,8 @@ impl Report {
             layers: Vec::new(),
             limits: Vec::new(),
             usage: Usage::default(),
+            timings: None,
+            warm: None,
             denials: Vec::new(),
             denials_total: 0,
             egress: Vec::new(),

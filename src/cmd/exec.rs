@@ -44,10 +44,12 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
             return Exit::Usage;
         }
     }
+    let mut laps = launch::Laps::default();
     let policy = match Policy::load(&args.policy) {
         Ok(policy) => policy,
         Err(error) => return result::refuse(Status::PolicyRejected, "policy_rejected", &error, to, io),
     };
+    laps.lap("policy");
     let settings = match launch::Settings::new(&policy, args.timeout.as_deref(), args.out.as_deref()) {
         Ok(settings) => settings,
         Err(error) => return launch::usage(&error, io),
@@ -56,6 +58,7 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         Ok(found) => found,
         Err(error) => return launch::usage(&error, io),
     };
+    laps.lap("program");
     if let Err(error) = launch::check_cgroup(args.cgroup.as_deref()) {
         return result::refuse(Status::SetupFailed, "cgroup_missing", &error, to, io);
     }
@@ -64,6 +67,7 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         Ok(plan) => plan,
         Err(error) => return result::refuse(Status::SetupFailed, "plan", &error, to, io),
     };
+    laps.lap("plan");
     let job = Job {
         plan: &plan,
         filter: policy.filter(),
@@ -72,12 +76,14 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         files: &|_| None,
         literals: Vec::new(),
         secrets: None,
+        warm: None,
         wall: settings.wall,
         cgroup: args.cgroup.as_deref(),
     };
     let outcome = supervisor::run(job);
     let mut report = supervisor::account::report(&outcome, &plan, policy.filter());
     report.script = args.program.first().cloned();
+    report.timings = args.timings.then(|| laps.with(&outcome));
     settings.collect(&outcome, &plan, &mut report);
     result::tell(report, &outcome.stdout, &outcome.stderr, to, io)
 }

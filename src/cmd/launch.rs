@@ -5,11 +5,11 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::plan::{HostFacts, Plan};
 use crate::policy::{Policy, units};
-use crate::report::Report;
+use crate::report::{Report, Timing};
 use crate::supervisor::{Outcome, collect};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A word of the command line that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +34,24 @@ pub enum LaunchError {
         option: &'static str,
         /// What was given.
         id: String,
+    },
+    /// A limit of `--warm` is no duration.
+    #[error("{option}: {source}")]
+    Ahead {
+        /// The option.
+        option: &'static str,
+        /// Why.
+        source: units::UnitError,
+    },
+    /// A limit of `--warm` is out of range.
+    #[error("{option} {asked} ms: 1 to {most} ms")]
+    AheadRange {
+        /// The option.
+        option: &'static str,
+        /// What was asked for.
+        asked: u64,
+        /// The ceiling.
+        most: u64,
     },
     /// `--cgroup` cannot be looked at.
     #[error(
@@ -84,6 +102,35 @@ impl Settings {
         if let (Some(out), Some(workdir)) = (&self.out, &outcome.workdir) {
             report.artifacts = collect::collect(workdir.as_fd(), out.as_fd(), &plan.limits);
         }
+    }
+}
+
+/// How long each step of the command took, before the supervisor's own.
+#[derive(Debug)]
+pub struct Laps {
+    last: Instant,
+    list: Vec<Timing>,
+}
+
+impl Default for Laps {
+    fn default() -> Self {
+        Self { last: Instant::now(), list: Vec::new() }
+    }
+}
+
+impl Laps {
+    /// A step is done.
+    pub fn lap(&mut self, step: &'static str) {
+        let now = Instant::now();
+        self.list.push(Timing::new(step, now.saturating_duration_since(self.last)));
+        self.last = now;
+    }
+
+    /// The command's steps and then the supervisor's.
+    pub fn with(self, outcome: &Outcome) -> Vec<Timing> {
+        let mut list = self.list;
+        list.extend(outcome.timings.iter().map(|(step, took)| Timing::new(step, *took)));
+        list
     }
 }
 

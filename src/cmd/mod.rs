@@ -4,6 +4,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use std::io::Write;
 
+pub mod ahead;
 pub mod audit_log;
 #[cfg(feature = "review")]
 pub mod check;

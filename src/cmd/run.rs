@@ -2,23 +2,26 @@
 
 use super::audit_log::AuditLog;
 use super::result::{self, Destination};
-use super::{Io, inputs, launch};
+use super::{Io, ahead, inputs, launch};
 use crate::cli::RunArgs;
 use crate::digest;
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::plan::{Content, FileFact, Inputs, Plan, PlanError, Program, Python};
-use crate::policy::{Contract, Policy};
+use crate::policy::{Contract, Limits, Policy};
 use crate::report::{Report, RuntimeDigest, Status};
 use crate::runtime::{self, Runtime, RuntimeError, Verified, Verify};
+use crate::skill::contract::ScriptContract;
 use crate::skill::env::{MAX_BYTES, MissingSecrets, parse_secrets};
 use crate::skill::input::Input;
 use crate::skill::load::Loaded;
 use crate::skill::manifest::Manifest;
 use crate::skill::{self, Skill};
 use crate::supervisor::prepare::Secrets;
+use crate::supervisor::warm::Caller;
 use crate::supervisor::{self, Job, Outcome, Stdin};
 use crate::target;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::error::Error;
 use std::time::Duration;
@@ -46,10 +49,18 @@ pub(crate) struct Checked {
     pub(crate) policy: Policy,
     skill: Skill,
     loaded: Loaded,
-    input: Input,
+    // None: it comes later (`--warm`).
+    input: Option<Input>,
+    pub(super) late_digest: OnceCell<String>,
     files: Vec<inputs::InputFile>,
     runtime: Runtime,
     pub(crate) plan: Plan,
+}
+
+impl Checked {
+    pub(super) fn skill(&self) -> &Skill {
+        &self.skill
+    }
 }
 
 /// Runs the command.
@@ -63,6 +74,7 @@ pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
         Err(error) => return launch::usage(&error, io),
     };
     let mut known = Report::empty(Status::SetupFailed);
+    let mut laps = launch::Laps::default();
     known.script = Some(args.script.clone());
     let policy = match Policy::load(&args.policy) {
         Ok(policy) => policy,
@@ -71,11 +83,16 @@ pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
             return refuse(&refused, known, audit.as_ref(), to, io);
         }
     };
+    laps.lap("policy");
     let settings = match launch::Settings::new(&policy, args.timeout.as_deref(), args.out.as_deref()) {
         Ok(settings) => settings,
         Err(error) => return launch::usage(&error, io),
     };
-    let checked = match check(args, policy, settings.wall, &mut known) {
+    let ahead = match ahead::limits(args, policy.limits()) {
+        Ok(ahead) => ahead,
+        Err(error) => return launch::usage(&error, io),
+    };
+    let checked = match check(args, policy, settings.wall, &mut known, &mut laps) {
         Ok(checked) => checked,
         Err(refused) => return refuse(&refused, known, audit.as_ref(), to, io),
     };
@@ -86,12 +103,14 @@ pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
             "skilljail: --secrets is not read: the skill {name} declares none in .skillenv"
         ));
     }
-    let outcome = match supervise(args, &checked, &settings, supervisor::run) {
+    let caller = ahead.map(|ahead| ahead::caller(ahead, args, &checked, to.report.as_ref()));
+    let outcome = match supervise(args, &checked, &settings, caller, supervisor::run) {
         Ok(outcome) => outcome,
         Err(refused) => return refuse(&refused, known, audit.as_ref(), to, io),
     };
     let mut report = supervisor::account::report(&outcome, &checked.plan, checked.policy.filter());
     complete(&mut report, known, &checked);
+    report.timings = args.timings.then(|| laps.with(&outcome));
     settings.collect(&outcome, &checked.plan, &mut report);
     log(audit.as_ref(), &report, io);
     result::tell(report, &outcome.stdout, &outcome.stderr, to, io)
@@ -109,6 +128,7 @@ pub(crate) fn check(
     policy: Policy,
     wall: Duration,
     known: &mut Report,
+    laps: &mut launch::Laps,
 ) -> Result<Checked, Refusal> {
     launch::check_cgroup(args.cgroup.as_deref()).map_err(refusal(Status::SetupFailed, "cgroup_missing"))?;
     let limits = policy.limits();
@@ -122,14 +142,12 @@ pub(crate) fn check(
     }
     let loaded = skill.load().map_err(skill_refused)?;
     known.digests.skill = Some(loaded.digest().to_string());
+    laps.lap("skill");
     if let Some(manifest) = &args.manifest {
         check_manifest(manifest, &skill, &loaded)?;
     }
-    let bytes = inputs::read_input(args.input.as_deref(), limits.input_bytes.value, wall)
-        .map_err(refusal(Status::InputRejected, "input_unreadable"))?;
-    known.digests.input = Some(digest::sha256(&bytes));
-    let input = Input::check(script.contract, &bytes, limits.input_bytes.value)
-        .map_err(refusal(Status::InputRejected, "input_rejected"))?;
+    let input = if args.warm { None } else { Some(input(args, script.contract, limits, wall, known)?) };
+    laps.lap("input");
     let files =
         inputs::read_files(&args.inputs, limits).map_err(refusal(Status::InputRejected, "in_rejected"))?;
     let runtime_refused = |error: RuntimeError| refusal(Status::SetupFailed, "runtime")(error);
@@ -139,17 +157,36 @@ pub(crate) fn check(
     if let Some((_, set)) = skill.front().metadata.iter().find(|(key, _)| key == REQUIREMENTS) {
         runtime.needs(set).map_err(runtime_refused)?;
     }
+    laps.lap("runtime");
     let script = script.path.to_owned();
     let program = program(args, &loaded, &runtime, script);
     let host = launch::host_facts(&Host::quick(), args.cgroup.is_some());
     let facts = |path: &str, bytes: &[u8]| FileFact { path: path.to_owned(), bytes: bytes.len() as u64 };
     let inputs = Inputs { files: files.iter().map(|file| facts(&file.name, &file.bytes)).collect() };
-    let plan = Plan::build(&policy, &program, &inputs, &host).map_err(|error| match error {
+    let mut plan = Plan::build(&policy, &program, &inputs, &host).map_err(|error| match error {
         // A file of the package stands where the jail has its own.
         PlanError::Collision { .. } => skill_refused_by_plan(error),
         _ => refusal(Status::SetupFailed, "plan")(error),
     })?;
-    Ok(Checked { policy, skill, loaded, input, files, runtime, plan })
+    if args.warm {
+        plan.rlimits.start_ahead(policy.limits());
+    }
+    laps.lap("plan");
+    Ok(Checked { policy, skill, loaded, input, late_digest: OnceCell::new(), files, runtime, plan })
+}
+
+fn input(
+    args: &RunArgs,
+    contract: Option<&ScriptContract>,
+    limits: &Limits,
+    wall: Duration,
+    known: &mut Report,
+) -> Result<Input, Refusal> {
+    let bytes = inputs::read_input(args.input.as_deref(), limits.input_bytes.value, wall)
+        .map_err(refusal(Status::InputRejected, "input_unreadable"))?;
+    known.digests.input = Some(digest::sha256(&bytes));
+    Input::check(contract, &bytes, limits.input_bytes.value)
+        .map_err(refusal(Status::InputRejected, "input_rejected"))
 }
 
 fn check_manifest(path: &std::path::Path, skill: &Skill, loaded: &Loaded) -> Result<(), Refusal> {
@@ -221,6 +258,7 @@ pub(crate) fn supervise(
     args: &RunArgs,
     checked: &Checked,
     settings: &launch::Settings,
+    warm: Option<Caller<'_>>,
     run: impl FnOnce(Job<'_>) -> Outcome,
 ) -> Result<Outcome, Refusal> {
     let skill_files: HashMap<&str, &[u8]> =
@@ -241,10 +279,11 @@ pub(crate) fn supervise(
         plan: &checked.plan,
         filter: checked.policy.filter(),
         exec,
-        stdin: Stdin::Bytes(checked.input.bytes().to_vec()),
+        stdin: checked.input.as_ref().map_or(Stdin::Later, |input| Stdin::Bytes(input.bytes().to_vec())),
         files: &files,
         literals: checked.skill.env().literals.clone(),
         secrets: secrets(args, &checked.skill),
+        warm,
         wall: settings.wall,
         cgroup: args.cgroup.as_deref(),
     };
@@ -281,7 +320,7 @@ pub(crate) fn complete(report: &mut Report, known: Report, checked: &Checked) {
     report.skill = known.skill;
     report.script = known.script;
     report.digests.skill = known.digests.skill;
-    report.digests.input = known.digests.input;
+    report.digests.input = known.digests.input.or_else(|| checked.late_digest.get().cloned());
     let verified = match checked.runtime.verified() {
         Verified::Full => "full",
         Verified::Identity => "identity",

@@ -70,18 +70,22 @@ fn go(trial: Trial, what: &What, io: &mut Io<'_>) -> Result<Exit, Failure> {
 
 fn script(mut trial: Trial, args: &RunArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     refuse(args.cgroup.as_deref())?;
+    if args.warm {
+        return Err(NoWarm.into());
+    }
     let file = report_file(args.report.as_deref())?;
     let policy = Policy::load(&args.policy)?;
     let settings = launch::Settings::new(&policy, args.timeout.as_deref(), args.out.as_deref())?;
     let mut known = Report::empty(Status::SetupFailed);
     known.script = Some(args.script.clone());
-    let mut checked = run::check(args, policy, settings.wall, &mut known).map_err(|refused| refused.error)?;
+    let mut checked = run::check(args, policy, settings.wall, &mut known, &mut launch::Laps::default())
+        .map_err(|refused| refused.error)?;
     trial.change(&mut checked.plan, &checked.policy);
     if let Side::Outside(code) = world::enter(&checked.policy.file().outer_ids, &mut checked.plan)? {
         return Ok(Exit::Script(code));
     }
     let canaries = Canaries::set_out()?;
-    let outcome = run::supervise(args, &checked, &settings, |job| trial.run(job, &canaries))
+    let outcome = run::supervise(args, &checked, &settings, None, |job| trial.run(job, &canaries))
         .map_err(|refused| refused.error)?;
     let mut report = account::report(&outcome, &checked.plan, checked.policy.filter());
     run::complete(&mut report, known, &checked);
@@ -110,6 +114,7 @@ fn program(mut trial: Trial, args: &ExecArgs, io: &mut Io<'_>) -> Result<Exit, F
         files: &|_| None,
         literals: Vec::new(),
         secrets: None,
+        warm: None,
         wall: settings.wall,
         cgroup: None,
     };
@@ -126,6 +131,11 @@ fn program(mut trial: Trial, args: &ExecArgs, io: &mut Io<'_>) -> Result<Exit, F
     "--cgroup: the laboratory's world has no cgroup\nhint: leave it out; memory is bounded by rlimits then"
 )]
 struct NoCgroup;
+
+/// The words do not fit the laboratory: the caller's fault.
+#[derive(Debug, thiserror::Error)]
+#[error("--warm: the laboratory starts nothing ahead\nhint: leave it out")]
+struct NoWarm;
 
 fn refuse(cgroup: Option<&Path>) -> Result<(), NoCgroup> {
     if cgroup.is_some() { Err(NoCgroup) } else { Ok(()) }

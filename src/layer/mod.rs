@@ -17,6 +17,7 @@ pub mod without;
 use crate::sys;
 use serde::Serialize;
 use std::io;
+use std::time::{Duration, Instant};
 
 /// The layers in the order in which they are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -145,6 +146,40 @@ pub struct Sealed {
     _private: (),
 }
 
+/// How long each layer took in the child, in microseconds, but for the filter, after which nothing is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Took(pub [u32; Layer::ALL.len() - 1]);
+
+impl Took {
+    /// Each layer's name and time.
+    pub fn named(self) -> impl Iterator<Item = (&'static str, Duration)> {
+        let times = self.0.into_iter().map(|us| Duration::from_micros(u64::from(us)));
+        Layer::ALL.iter().map(|layer| layer.name()).zip(times)
+    }
+}
+
+/// A clock that is read after each layer.
+struct Laps {
+    last: Instant,
+    took: Took,
+}
+
+impl Laps {
+    fn start() -> Self {
+        Self { last: Instant::now(), took: Took::default() }
+    }
+
+    /// What went by since the last reading was this layer's.
+    fn lap(&mut self, layer: Layer) {
+        let now = Instant::now();
+        let us = now.saturating_duration_since(self.last).as_micros();
+        if let Some(slot) = self.took.0.get_mut(layer as usize) {
+            *slot = u32::try_from(us).unwrap_or(u32::MAX);
+        }
+        self.last = now;
+    }
+}
+
 /// Facts that only the child knows, for the result document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -154,6 +189,8 @@ pub struct Facts {
     pub no_nested_userns: bool,
     /// The session keyring is the jail's own.
     pub own_keyring: bool,
+    /// How long the layers took.
+    pub took: Took,
 }
 
 /// The child's line to the supervisor, as the layers need it.
@@ -175,12 +212,15 @@ pub trait Link {
 pub fn apply_all(prepared: &Prepared, link: &mut dyn Link) -> Result<Sealed, ApplyError> {
     #[cfg(feature = "lab")]
     let without = prepared.without;
+    let mut laps = Laps::start();
     fds::apply(
         &prepared.fds,
         #[cfg(feature = "lab")]
         without,
     )?;
+    laps.lap(Layer::Fds);
     link.wait_go().step(Layer::Idmap, "wait for the maps")?;
+    laps.last = Instant::now();
     let sources = mounts::open_sources(&prepared.mounts)?;
     let no_nested_userns = idmap::apply(
         &prepared.idmap,
@@ -190,24 +230,30 @@ pub fn apply_all(prepared: &Prepared, link: &mut dyn Link) -> Result<Sealed, App
     if link.peer_is_gone() {
         return Err(io::Error::from_raw_os_error(libc::EPIPE)).step(Layer::Idmap, "the supervisor is gone");
     }
+    laps.lap(Layer::Idmap);
     mounts::apply(&prepared.mounts, sources)?;
+    laps.lap(Layer::Mounts);
     net::apply(
         &prepared.net,
         #[cfg(feature = "lab")]
         without,
     )?;
+    laps.lap(Layer::Net);
     rlimits::apply(&prepared.rlimits)?;
+    laps.lap(Layer::Rlimits);
     let own_keyring = privs::apply(
         &prepared.privs,
         #[cfg(feature = "lab")]
         without,
     )?;
+    laps.lap(Layer::Privs);
     let landlock_abi = landlock::apply(
         &prepared.landlock,
         #[cfg(feature = "lab")]
         without,
     )?;
-    link.fork(Facts { landlock_abi, no_nested_userns, own_keyring })?;
+    laps.lap(Layer::Landlock);
+    link.fork(Facts { landlock_abi, no_nested_userns, own_keyring, took: laps.took })?;
     seccomp::apply(
         &prepared.seccomp,
         link,

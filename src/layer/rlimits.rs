@@ -13,7 +13,7 @@ pub struct Limit {
     pub name: &'static str,
     /// The kernel's number of it.
     #[serde(skip)]
-    pub resource: u32,
+    pub resource: rlimit::Resource,
     /// Soft and hard value.
     pub value: u64,
     /// Why this much.
@@ -31,6 +31,16 @@ pub struct Plan {
 /// are never confused.
 pub fn cpu_backstop(cpu_s: u64) -> u64 {
     cpu_s.saturating_add(cpu_s / 4).saturating_add(1)
+}
+
+impl Plan {
+    /// The kernel's own cpu limit counts from exec, and so the time before the input of a run that is started ahead too, for
+    /// which the supervisor has a bound as large as the run's.
+    pub fn start_ahead(&mut self, limits: &Limits) {
+        if let Some(cpu) = self.limits.iter_mut().find(|limit| limit.name == "cpu") {
+            cpu.value = cpu_backstop(limits.cpu_s.value.saturating_mul(2));
+        }
+    }
 }
 
 /// `address_space`: whether memory is bounded by RLIMIT_AS (there is no cgroup that bounds it).

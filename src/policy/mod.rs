@@ -195,7 +195,10 @@ impl Policy {
     pub fn parse(bytes: &[u8], path: &str, beside: Option<&Path>) -> Result<Self, PolicyError> {
         let file: schema::PolicyFile = serde_json::from_slice(bytes)
             .map_err(|source| PolicyError::Json { path: path.to_owned(), source })?;
-        named(&file, bytes).map_err(|source| PolicyError::Json { path: path.to_owned(), source })?;
+        // The shipped ones are read by a test, so that a run need not.
+        if beside.is_some() {
+            named(&file, bytes).map_err(|source| PolicyError::Json { path: path.to_owned(), source })?;
+        }
         check(&file)?;
         let limits = Limits::new(&file.limits)?;
         let filter = filter(&file.filter, beside)?;

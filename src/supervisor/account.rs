@@ -6,7 +6,7 @@ use super::verdict::{self, WorkdirUse};
 use crate::layer::Layer;
 use crate::plan::Plan;
 use crate::policy::schema::NEWEST_LANDLOCK_ABI;
-use crate::report::{DenialEntry, Digests, Enforced, LayerEntry, Report, Usage};
+use crate::report::{DenialEntry, Digests, Enforced, LayerEntry, Report, Usage, Warm};
 use crate::seccomp::filter::Condition;
 use crate::seccomp::syscalls::{Syscall, Table};
 use crate::seccomp::{Arch, Compiled, decode};
@@ -57,6 +57,7 @@ pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
         stdout_bytes: outcome.stdout_bytes,
         stderr_bytes: outcome.stderr_bytes,
     };
+    report.warm = outcome.warm.as_ref().map(Warm::new);
     report.denials = denials(outcome, filter);
     report.denials_total = outcome.denials.total();
     report

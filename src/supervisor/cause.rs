@@ -16,6 +16,11 @@ pub(super) fn error(outcome: &Outcome, plan: &Plan, status: Status) -> Option<Er
                 why.split_once("\nhint: ").map_or((why.as_str(), None), |(cause, hint)| (cause, Some(hint)));
             Some(plain("secrets_refused", cause.to_owned(), hint))
         }
+        End::InputRejected(why) => {
+            let (cause, hint) =
+                why.split_once("\nhint: ").map_or((why.as_str(), None), |(cause, hint)| (cause, Some(hint)));
+            Some(plain("input_rejected", cause.to_owned(), hint))
+        }
         End::Killed(reason) => Some(killed(*reason, outcome, plan)),
         End::InitDied(signal) if status == Status::Signaled => {
             let by =
@@ -74,6 +79,17 @@ fn killed(reason: KillReason, outcome: &Outcome, plan: &Plan) -> Error {
             format!("the script tried {} denied calls", limits.denials.value),
             Some("`denials` of the result document (--report) tells which"),
         ),
+        KillReason::Unready => plain(
+            "not_ready",
+            "started ahead, the script did not come to wait for its input in time".to_owned(),
+            Some("it must read stdin in its main thread; `--warm-ready` may give its imports more time"),
+        ),
+        KillReason::Idle => plain(
+            "idle_limit",
+            "started ahead, and no input came in time".to_owned(),
+            Some("`--warm-idle` may ask for more"),
+        ),
+        KillReason::Abandoned => plain("cancelled", "stdin was closed before an input came".to_owned(), None),
         KillReason::Cancelled(signal) => plain("cancelled", format!("cancelled by {}", name(signal)), None),
     }
 }

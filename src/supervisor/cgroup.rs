@@ -19,7 +19,6 @@ const PREFIX: &str = "skilljail-";
 pub const NONE_NAMED: &str = "the policy requires a cgroup and --cgroup names none";
 /// The step of a `--cgroup` that is something else.
 pub const NOT_V2: &str = "--cgroup is not a cgroup v2 directory";
-const CGROUP2_SUPER_MAGIC: i64 = 0x6367_7270;
 
 /// A leaf of one run; removed by [`Leaf::finish`], or when dropped.
 #[derive(Debug)]
@@ -53,7 +52,7 @@ impl Leaf {
         let dir = File::open(parent).map_err(failed("open --cgroup"))?;
         let kind =
             nix::sys::statfs::fstatfs(&dir).map_err(|errno| failed("statfs --cgroup")(errno.into()))?;
-        if kind.filesystem_type().0 != CGROUP2_SUPER_MAGIC {
+        if kind.filesystem_type() != nix::sys::statfs::CGROUP2_SUPER_MAGIC {
             return Err(failed(NOT_V2)(io::Error::from_raw_os_error(libc::EINVAL)));
         }
         // Held while leaves come and go, so that no sweep sees a leaf that is not locked yet.

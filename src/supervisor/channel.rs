@@ -2,7 +2,7 @@
 //!
 //! SOCK_SEQPACKET keeps message boundaries. The first byte is the kind, the rest fixed little-endian fields.
 
-use crate::layer::{ApplyError, Facts};
+use crate::layer::{ApplyError, Facts, Took};
 use crate::sys::wait::Ended;
 use nix::sys::socket::{
     AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg,
@@ -94,7 +94,11 @@ pub fn send_failed(fd: RawFd, error: &ApplyError) -> io::Result<()> {
 /// Says that the payload's process exists.
 pub fn send_born(fd: RawFd, payload: RawFd, workdir: RawFd, facts: Facts) -> io::Result<()> {
     let [a, b, c, d] = facts.landlock_abi.to_le_bytes();
-    let message = [BORN, a, b, c, d, u8::from(facts.no_nested_userns), u8::from(facts.own_keyring)];
+    let mut message = [0u8; MESSAGE];
+    put(&mut message, 0, &[BORN, a, b, c, d, u8::from(facts.no_nested_userns), u8::from(facts.own_keyring)]);
+    for (at, us) in (8..).step_by(4).zip(facts.took.0) {
+        put(&mut message, at, &us.to_le_bytes());
+    }
     let rights = [payload, workdir];
     sendmsg::<()>(
         fd,
@@ -142,6 +146,14 @@ pub fn receive(fd: BorrowedFd<'_>) -> io::Result<Option<Message>> {
     decode(&buffer, rights).map(Some).ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))
 }
 
+fn took(buffer: &[u8; MESSAGE]) -> Option<Took> {
+    let mut took = Took::default();
+    for (at, slot) in (8..).step_by(4).zip(&mut took.0) {
+        *slot = u32::from_le_bytes(*buffer.get(at..)?.first_chunk()?);
+    }
+    Some(took)
+}
+
 fn decode(buffer: &[u8; MESSAGE], rights: Vec<OwnedFd>) -> Option<Message> {
     let int = |at: usize| Some(i32::from_le_bytes(*buffer.get(at..)?.first_chunk()?));
     let long = |at: usize| Some(u64::from_le_bytes(*buffer.get(at..)?.first_chunk()?));
@@ -158,6 +170,7 @@ fn decode(buffer: &[u8; MESSAGE], rights: Vec<OwnedFd>) -> Option<Message> {
                 landlock_abi: int(1)?.unsigned_abs(),
                 no_nested_userns: *buffer.get(5)? == 1,
                 own_keyring: *buffer.get(6)? == 1,
+                took: took(buffer)?,
             };
             Some(Message::Born { payload, workdir, facts })
         }
@@ -180,7 +193,8 @@ mod tests {
         let Some(Message::Failed { layer, step, errno }) = receive(ours.as_fd()).unwrap() else { panic!() };
         assert_eq!((layer.as_str(), step.as_str(), errno), ("mounts", "pivot_root", libc::EPERM));
 
-        let facts = Facts { landlock_abi: 7, no_nested_userns: true, own_keyring: false };
+        let took = Took([1, 2, 3, 4, 5, 6, u32::MAX]);
+        let facts = Facts { landlock_abi: 7, no_nested_userns: true, own_keyring: false, took };
         let file = std::fs::File::open("/dev/null").unwrap();
         send_born(theirs.as_raw_fd(), file.as_raw_fd(), file.as_raw_fd(), facts).unwrap();
         let Some(Message::Born { facts: got, .. }) = receive(ours.as_fd()).unwrap() else { panic!() };

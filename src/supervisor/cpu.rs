@@ -39,12 +39,14 @@ impl CpuClock {
     /// ESRCH: it is gone; what reading `/proc/self/fdinfo` may fail with.
     pub fn of(pidfd: BorrowedFd<'_>, bound: Duration) -> io::Result<Self> {
         let pid = pid_here(pidfd)?;
-        let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self {
-            clock: ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?,
-            bound,
-            parallel: u32::try_from(parallel).unwrap_or(u32::MAX),
-        })
+        Ok(Self { clock: ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?, bound, parallel: processors() })
+    }
+
+    /// What was used so far does not count.
+    pub fn restart(&mut self) {
+        if let Ok(used) = self.clock.now() {
+            self.bound += Duration::from(used);
+        }
     }
 
     /// How much is left; `None` when the process is gone.
@@ -57,6 +59,14 @@ impl CpuClock {
     pub fn next_look(&self) -> Option<Duration> {
         self.left().map(|left| (left / self.parallel).max(SHORTEST_LOOK))
     }
+}
+
+/// How many processors the payload can use at once. Not what std says, which reads the cgroup's quota from four files: a
+/// number that is too high only lets us look too early.
+fn processors() -> u32 {
+    let set = nix::sched::sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+    let count = (0..nix::sched::CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).count();
+    u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 
 /// The process's number in our own pid namespace, by which a clock is named; `/proc` may be that of one further out.

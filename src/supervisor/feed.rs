@@ -15,16 +15,18 @@ pub struct Feed {
     bytes: Vec<u8>,
     written: usize,
     relay: bool,
+    later: bool,
 }
 
 impl Feed {
     /// The write end of the payload's stdin, and what goes into it.
     pub fn new(pipe: OwnedFd, stdin: Stdin) -> Self {
-        let (bytes, relay) = match stdin {
-            Stdin::Bytes(bytes) => (bytes, false),
-            Stdin::Relay => (Vec::new(), true),
+        let (bytes, relay, later) = match stdin {
+            Stdin::Bytes(bytes) => (bytes, false, false),
+            Stdin::Relay => (Vec::new(), true, false),
+            Stdin::Later => (Vec::new(), false, true),
         };
-        Self { pipe: Some(pipe), bytes, written: 0, relay }
+        Self { pipe: Some(pipe), bytes, written: 0, relay, later }
     }
 
     fn pending(&self) -> bool {
@@ -33,12 +35,23 @@ impl Feed {
 
     /// The pipe, when there is something to do with it: bytes to write, or an end to tell.
     pub fn wants_to_write(&self) -> Option<BorrowedFd<'_>> {
-        self.pipe.as_ref().filter(|_| self.pending() || !self.relay).map(|pipe| pipe.as_fd())
+        self.pipe.as_ref().filter(|_| self.pending() || !(self.relay || self.later)).map(|pipe| pipe.as_fd())
     }
 
     /// Whether our own stdin is to be read: it is relayed, and what came before is gone.
     pub fn wants_to_read(&self) -> bool {
         self.relay && !self.pending() && self.pipe.is_some()
+    }
+
+    /// The pipe, while what goes into it is not known.
+    pub fn held(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().filter(|_| self.later).map(|pipe| pipe.as_fd())
+    }
+
+    /// What goes into a pipe that was held: these bytes, then end of file.
+    pub fn give(&mut self, bytes: Vec<u8>) -> io::Result<()> {
+        (self.bytes, self.written, self.later) = (bytes, 0, false);
+        self.write()
     }
 
     /// Writes as much as the pipe takes; closes it after the last byte.
@@ -56,7 +69,7 @@ impl Feed {
                 Err(error) => return Err(error),
             }
         }
-        if !self.relay {
+        if !(self.relay || self.later) {
             self.pipe = None;
         }
         Ok(())

@@ -18,6 +18,7 @@ pub mod program;
 mod refused;
 pub mod streams;
 pub mod verdict;
+pub mod warm;
 pub mod watch;
 
 pub use outcome::{End, KillReason, Outcome};
@@ -95,7 +96,7 @@ fn launch(
     let more = cancel.try_clone().map_err(failed("fcntl(F_DUPFD_CLOEXEC)"))?;
 
     let leaf = cgroup::Leaf::for_job(&job)?;
-    let (prepared, ours, limits, mut secrets) = prepare::prepare(job)?;
+    let (prepared, ours, limits, mut callers) = prepare::prepare(job)?;
     #[cfg(feature = "lab")]
     let (prepared, namespaces) = {
         let mut prepared = prepared;
@@ -105,11 +106,13 @@ fn launch(
     #[cfg(not(feature = "lab"))]
     let namespaces = namespaces();
     let prepare::Prepared { layers, payload, has_secrets, outer: _held } = prepared;
+    let prepared_at = Instant::now();
     let cloned = clone3(namespaces, leaf.as_ref().map(cgroup::Leaf::fd)).map_err(failed("clone3"))?;
     let (pid, pidfd) = match cloned {
         Cloned::Child => child::run(&layers, payload, has_secrets),
         Cloned::Parent { pid, pidfd } => (pid, pidfd),
     };
+    let cloned_at = Instant::now();
     let idmap = layers.idmap.clone();
     // The child has its copies; with ours open, no pipe would ever say end of file.
     drop(layers);
@@ -124,9 +127,16 @@ fn launch(
         jail.let_through();
     }
     let mapped = if has_maps { proc_pid.and_then(|pid| idmap::write_maps(&idmap, pid)) } else { Ok(()) };
+    let ahead = callers.warm.as_ref().map_or(Ok(()), |caller| jail.start_ahead(caller));
+    let mapped = mapped.and_then(|()| ahead.map_err(failed("fstat (stdin)")));
+    jail.took(&[
+        ("prepare", prepared_at.saturating_duration_since(started)),
+        ("clone3", cloned_at.saturating_duration_since(prepared_at)),
+        ("maps", cloned_at.elapsed()),
+    ]);
     let ready = mapped.and_then(|()| channel::send_go(jail.channel()).map_err(failed("send go")));
     match ready {
-        Ok(()) => jail.watch(&mut secrets),
+        Ok(()) => jail.watch(&mut callers.secrets, &mut callers.warm),
         Err(error) => jail.fail(error),
     }
     let mut outcome = jail.end();

@@ -21,6 +21,12 @@ pub enum KillReason {
     Denials,
     /// The supervisor got this signal.
     Cancelled(i32),
+    /// Started ahead, and it did not wait for its input in time.
+    Unready,
+    /// Started ahead, and no input came in time.
+    Idle,
+    /// Started ahead, and the caller's end of stdin was closed without an input.
+    Abandoned,
 }
 
 /// The end.
@@ -43,6 +49,8 @@ pub enum End {
     },
     /// The secrets that the skill needs were not all there: nothing of the payload ran.
     SecretsRefused(String),
+    /// The input that came to a jail that was started ahead is not what the contract takes: it was not handed over.
+    InputRejected(String),
 }
 
 /// What the cgroup counted.
@@ -81,6 +89,10 @@ pub struct Outcome {
     pub facts: Option<Facts>,
     /// What was refused.
     pub denials: Denials,
+    /// How long each step of the start took.
+    pub timings: Vec<(&'static str, Duration)>,
+    /// What went before the input of a run that was started ahead.
+    pub warm: Option<super::warm::Facts>,
     /// The root of the workdir's tmpfs, readable though the jail is gone.
     pub workdir: Option<OwnedFd>,
     /// What the cgroup counted, where there was one.
@@ -106,6 +118,8 @@ impl Outcome {
             used: None,
             facts: None,
             denials: Denials::new(0, 1),
+            timings: Vec::new(),
+            warm: None,
             workdir: None,
             cgroup: None,
         }

@@ -2,6 +2,7 @@
 
 use super::channel;
 use super::outer;
+use super::warm;
 use crate::layer::{self, ApplyError, fds, landlock, mounts, seccomp};
 use crate::payload;
 use crate::plan::Plan;
@@ -20,6 +21,8 @@ pub enum Stdin {
     Bytes(Vec<u8>),
     /// What comes on our own stdin, relayed: the payload never holds the caller's descriptor.
     Relay,
+    /// Bytes that come when the payload waits for them.
+    Later,
 }
 
 /// Reads the secrets, after clone; answers `NAME=VALUE` strings that end in NUL, or why not.
@@ -41,6 +44,8 @@ pub struct Job<'a> {
     pub literals: Vec<(String, String)>,
     /// Where the secrets come from, if the skill declares any.
     pub secrets: Option<Secrets<'a>>,
+    /// Who hands over the input later, with [`Stdin::Later`].
+    pub warm: Option<warm::Caller<'a>>,
     /// The wall-clock limit.
     pub wall: Duration,
     /// The delegated cgroup.
@@ -103,8 +108,16 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), ApplyError> {
     })
 }
 
-/// Makes everything. The third part outlives the clone on our side only.
-pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Option<Secrets<'_>>), ApplyError> {
+/// What the caller still has to say when the jail is there; it outlives the clone on our side only.
+pub struct Callers<'a> {
+    /// Reads the secrets.
+    pub secrets: Option<Secrets<'a>>,
+    /// Hands over the input.
+    pub warm: Option<warm::Caller<'a>>,
+}
+
+/// Makes everything.
+pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Callers<'_>), ApplyError> {
     let plan = job.plan;
     let nonblocking = |end: &OwnedFd| {
         fd::set_nonblocking(end.as_fd()).map_err(|error: io::Error| super::failed("fcntl(O_NONBLOCK)")(error))
@@ -163,5 +176,5 @@ pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Option<Secrets<'
     };
     let prepared = Prepared { layers, payload, has_secrets: secrets.is_some(), outer: held };
     let ours = Ours { channel: ours, stdin, stdout, stderr, secrets, input: job.stdin };
-    Ok((prepared, ours, bounds, job.secrets))
+    Ok((prepared, ours, bounds, Callers { secrets: job.secrets, warm: job.warm }))
 }

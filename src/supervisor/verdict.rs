@@ -17,7 +17,7 @@ pub struct WorkdirUse {
 }
 
 /// What is in force of a limit that an rlimit keeps: a lower hard limit of the caller's stays.
-fn in_force(resource: u32, planned: u64) -> u64 {
+fn in_force(resource: rlimit::Resource, planned: u64) -> u64 {
     rlimit::get(resource).map_or(planned, |(_, hard)| planned.min(hard))
 }
 
@@ -26,12 +26,12 @@ pub fn status(outcome: &Outcome, workdir: &WorkdirUse) -> Status {
     let counts = outcome.cgroup.unwrap_or_default();
     match &outcome.end {
         End::SetupFailed { .. } => Status::SetupFailed,
-        End::SecretsRefused(_) => Status::InputRejected,
-        End::Killed(KillReason::Timeout) => Status::Timeout,
+        End::SecretsRefused(_) | End::InputRejected(_) => Status::InputRejected,
+        End::Killed(KillReason::Timeout | KillReason::Unready | KillReason::Idle) => Status::Timeout,
         End::Killed(KillReason::Cpu) => Status::CpuLimit,
         End::Killed(KillReason::Stdout | KillReason::Stderr) => Status::OutputLimit,
         End::Killed(KillReason::Denials) => Status::KilledByPolicy,
-        End::Killed(KillReason::Cancelled(_)) => Status::Cancelled,
+        End::Killed(KillReason::Cancelled(_) | KillReason::Abandoned) => Status::Cancelled,
         End::InitDied(_) | End::Ended(_) if counts.oom_kills > 0 => Status::MemoryLimit,
         End::InitDied(_) => Status::Signaled,
         End::Ended(ended) => match (ended.exit_code(), ended.signal()) {

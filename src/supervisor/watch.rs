@@ -7,6 +7,7 @@ use super::feed::Feed;
 use super::outcome::{End, KillReason, Outcome};
 use super::prepare::{Bounds, Ours, Secrets};
 use super::streams::Stream;
+use super::warm::{self, Warm};
 use crate::layer::{ApplyError, Facts};
 use crate::notify::{self, denials::Denials};
 use crate::sys::seccomp::NotifSizes;
@@ -32,6 +33,9 @@ pub struct Jail {
     channel: OwnedFd,
     cancel: OwnedFd,
     feed: Feed,
+    warm: Option<Warm>,
+    // Its number in the mounted /proc.
+    payload_in_proc: Option<i32>,
     secrets: Option<OwnedFd>,
     stdout: Stream,
     stderr: Stream,
@@ -46,6 +50,7 @@ pub struct Jail {
     cpu: Duration,
     cpu_clock: Option<CpuClock>,
     started: Instant,
+    timings: Vec<(&'static str, Duration)>,
     running: Option<Instant>,
     end: Option<End>,
     finished: Option<Instant>,
@@ -66,6 +71,7 @@ enum Source {
     Stderr,
     Stdin,
     Relay,
+    Input,
     Listener,
 }
 
@@ -85,6 +91,8 @@ impl Jail {
             channel: ours.channel,
             cancel,
             feed: Feed::new(ours.stdin, ours.input),
+            warm: None,
+            payload_in_proc: None,
             secrets: ours.secrets,
             stdout: Stream::whole(ours.stdout, bounds.stdout),
             stderr: Stream::tail(ours.stderr, bounds.stderr, bounds.stderr_kept),
@@ -98,6 +106,7 @@ impl Jail {
             cpu: bounds.cpu,
             cpu_clock: None,
             started,
+            timings: Vec::new(),
             running: None,
             end: None,
             finished: None,
@@ -110,6 +119,11 @@ impl Jail {
     #[cfg(feature = "lab")]
     pub fn let_through(&mut self) {
         self.let_through = true;
+    }
+
+    /// Steps of the start that are behind us.
+    pub fn took(&mut self, steps: &[(&'static str, Duration)]) {
+        self.timings.extend_from_slice(steps);
     }
 
     /// The supervisor's end of the channel.
@@ -137,8 +151,15 @@ impl Jail {
         self.fail(ApplyError { layer: "supervisor", step, errno: crate::sys::errno(error) });
     }
 
+    /// The input comes when the script waits for it.
+    pub fn start_ahead(&mut self, caller: &warm::Caller<'_>) -> io::Result<()> {
+        let pipe = self.feed.held().ok_or(io::ErrorKind::NotConnected)?;
+        self.warm = Some(Warm::new(caller, pipe)?);
+        Ok(())
+    }
+
     /// Runs until there is an end.
-    pub fn watch(&mut self, secrets: &mut Option<Secrets<'_>>) {
+    pub fn watch(&mut self, secrets: &mut Option<Secrets<'_>>, caller: &mut Option<warm::Caller<'_>>) {
         while self.end.is_none() {
             match self.wait() {
                 Ok(ready) => {
@@ -148,6 +169,9 @@ impl Jail {
                         }
                     }
                     self.check_bounds();
+                    if let Some(caller) = caller {
+                        self.step_warm(caller);
+                    }
                 }
                 Err(error) => self.broken("poll", &error),
             }
@@ -155,7 +179,43 @@ impl Jail {
     }
 
     fn deadline(&self) -> Instant {
-        self.running.map_or(self.started + SETUP_LIMIT, |start| start + self.wall)
+        let Some(exec) = self.running else { return self.started + SETUP_LIMIT };
+        match &self.warm {
+            Some(warm) => warm.given.map_or_else(|| warm.deadline(exec), |given| given + self.wall),
+            None => exec + self.wall,
+        }
+    }
+
+    /// When the run's own time began.
+    fn began(&self) -> Option<Instant> {
+        self.warm.as_ref().map_or(self.running, |warm| warm.given)
+    }
+
+    fn step_warm(&mut self, caller: &mut warm::Caller<'_>) {
+        let (Some(warm), None, Some(exec)) = (&mut self.warm, &self.end, self.running) else { return };
+        match warm.take_input() {
+            warm::Input::NotYet => {}
+            warm::Input::Nothing => return self.end_with(End::Killed(KillReason::Abandoned)),
+            warm::Input::Whole(bytes) => {
+                if let Err(why) = (caller.check)(&bytes) {
+                    return self.end_with(End::InputRejected(why));
+                }
+            }
+        }
+        let setup = exec.saturating_duration_since(self.started);
+        if let Some(ready) = self.payload_in_proc.and_then(|pid| warm.look(pid, setup, exec))
+            && let Err(error) = (caller.tell)(&ready)
+        {
+            return self.broken("tell that it is ready", &error);
+        }
+        if let Some(bytes) = warm.give() {
+            if let Some(clock) = &mut self.cpu_clock {
+                clock.restart();
+            }
+            if let Err(error) = self.feed.give(bytes) {
+                self.broken("write the input", &error);
+            }
+        }
     }
 
     fn wait(&self) -> io::Result<Vec<Source>> {
@@ -176,11 +236,16 @@ impl Jail {
             sources.push((Source::Stdin, pipe, PollFlags::POLLOUT));
         }
         let own_stdin = io::stdin();
+        if self.warm.as_ref().is_some_and(Warm::wants_to_read) {
+            sources.push((Source::Input, own_stdin.as_fd(), PollFlags::POLLIN));
+        }
         if self.feed.wants_to_read() {
             sources.push((Source::Relay, own_stdin.as_fd(), PollFlags::POLLIN));
         }
         let left = self.deadline().saturating_duration_since(Instant::now());
         let left = self.cpu_clock.as_ref().and_then(CpuClock::next_look).map_or(left, |look| look.min(left));
+        let look = self.warm.as_ref().filter(|_| self.running.is_some()).and_then(Warm::next_look);
+        let left = look.map_or(left, |look| look.min(left));
         // Rounded up, so that the loop does not spin in the last millisecond.
         let millis = i32::try_from(left.as_millis().saturating_add(1)).unwrap_or(i32::MAX);
         let mut fds: Vec<PollFd<'_>> =
@@ -224,6 +289,7 @@ impl Jail {
             Source::Stderr => self.stderr.read_available(),
             Source::Stdin => self.feed.write(),
             Source::Relay => self.feed.relay(),
+            Source::Input => self.warm.as_mut().map_or(Ok(()), Warm::read),
             Source::Listener => self.on_listener(),
         }
     }
@@ -243,7 +309,11 @@ impl Jail {
         }
         if self.end.is_none() && Instant::now() >= self.deadline() {
             if self.running.is_some() {
-                self.end_with(End::Killed(KillReason::Timeout));
+                let ahead = self.warm.as_ref().filter(|warm| warm.given.is_none());
+                let why = ahead.map_or(KillReason::Timeout, |warm| {
+                    if warm.is_ready() { KillReason::Idle } else { KillReason::Unready }
+                });
+                self.end_with(End::Killed(why));
             } else {
                 self.broken("set-up took too long", &io::Error::from_raw_os_error(libc::ETIMEDOUT));
             }
@@ -314,7 +384,21 @@ impl Jail {
             Ok(clock) => self.cpu_clock = Some(clock),
             Err(error) => return self.broken("clock_getcpuclockid (payload)", &error),
         }
-        self.running = Some(Instant::now());
+        if self.warm.is_some() {
+            match super::pid_in_proc(payload) {
+                Ok(pid) => self.payload_in_proc = Some(pid),
+                Err(error) => return self.broken("the payload's pid in /proc", &error),
+            }
+        }
+        let now = Instant::now();
+        self.running = Some(now);
+        let known: Duration = self.timings.iter().map(|(_, took)| *took).sum();
+        let layers: Vec<_> = self.facts.unwrap_or_default().took.named().collect();
+        self.took(&layers);
+        // Init's fork, the filter, the hand-over, and all the waking up in between.
+        let ours: Duration = layers.iter().map(|(_, took)| *took).sum();
+        let rest = now.saturating_duration_since(self.started).saturating_sub(known).saturating_sub(ours);
+        self.took(&[("init, filter, hand-over", rest)]);
         if let Err(error) = channel::send_go(self.channel.as_fd()) {
             self.broken("send go", &error);
         }
@@ -366,14 +450,17 @@ impl Jail {
             }
         }
         let finished = self.finished.unwrap_or_else(Instant::now);
+        let began = self.began();
         let end = self.end.unwrap_or(End::InitDied(None));
         Outcome {
+            timings: self.timings,
+            warm: self.warm.as_ref().map(|warm| warm.facts(finished)),
             end,
             stdout_bytes: self.stdout.total(),
             stdout: self.stdout.into_bytes(),
             stderr_bytes: self.stderr.total(),
             stderr: self.stderr.into_bytes(),
-            wall: self.running.map_or(Duration::ZERO, |start| finished.saturating_duration_since(start)),
+            wall: began.map_or(Duration::ZERO, |start| finished.saturating_duration_since(start)),
             wall_limit: self.wall,
             setup: self.running.unwrap_or(finished).saturating_duration_since(self.started),
             used,

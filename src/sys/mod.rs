@@ -21,6 +21,7 @@ pub mod openat2;
 pub mod pidfd;
 pub mod prctl;
 pub mod prctl_read;
+pub mod renameat2;
 pub mod rlimit;
 pub mod sched;
 pub mod seccomp;

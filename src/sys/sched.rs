@@ -12,7 +12,8 @@ pub fn leave_realtime() -> io::Result<()> {
     if [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&policy) {
         return Ok(());
     }
-    let priority = libc::sched_param { sched_priority: 0 };
+    // The kernel's struct sched_param is this one int; some C libraries pad theirs.
+    let priority: libc::c_int = 0;
     // SAFETY: the kernel reads one sched_param during the call.
     checked(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_OTHER, &raw const priority) })
         .map(drop)

@@ -133,16 +133,16 @@ impl Tree {
         let root = self.root().to_path_buf();
         let handle = File::open(&root).map_err(RuntimeError::io("open", &root))?;
         nix::unistd::syncfs(&handle).map_err(RuntimeError::errno("sync", &root))?;
-        let flags = nix::fcntl::RenameFlags::RENAME_NOREPLACE;
-        let here = nix::fcntl::AT_FDCWD;
-        match nix::fcntl::renameat2(here, &root, here, out, flags) {
+        match crate::sys::renameat2::no_replace(&root, out) {
             Ok(()) => {}
-            Err(nix::errno::Errno::EEXIST) => return Err(RuntimeError::Exists { out: out.to_path_buf() }),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                return Err(RuntimeError::Exists { out: out.to_path_buf() });
+            }
             // Some file systems know no flags: a plain rename fails on any directory that is not empty.
-            Err(nix::errno::Errno::EINVAL) => {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
                 fs::rename(&root, out).map_err(RuntimeError::io("rename to", out))?;
             }
-            Err(errno) => return Err(RuntimeError::errno("rename to", out)(errno)),
+            Err(error) => return Err(RuntimeError::io("rename to", out)(error)),
         }
         // It has left the place that would be removed.
         drop(self.directory.keep());
