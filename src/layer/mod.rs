@@ -154,6 +154,17 @@ pub struct Facts {
     pub no_nested_userns: bool,
     /// The session keyring is the jail's own.
     pub own_keyring: bool,
+    /// What the net layer found out.
+    pub net: NetFacts,
+}
+
+/// What the net layer found out, for the supervisor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NetFacts {
+    /// The jail has IPv6: each port has a listener of either family.
+    pub v6: bool,
+    /// The last socket is the packet tap.
+    pub tap: bool,
 }
 
 /// The child's line to the supervisor, as the layers need it.
@@ -163,6 +174,8 @@ pub trait Link {
     /// Whether the supervisor died. Asked after the parent-death signal is set: if it died before that, no signal will
     /// come, but its end of the channel is closed.
     fn peer_is_gone(&self) -> bool;
+    /// Hands the sockets of the net namespace over: the stub's datagrams, its listener, the listeners, the tap.
+    fn hand_over(&mut self, sockets: &[i32], facts: NetFacts) -> io::Result<()>;
     /// Makes the process that will be the payload, between Landlock and seccomp. Returns only in that process; the
     /// one that called becomes init and never comes back.
     fn fork(&mut self, facts: Facts) -> Result<(), ApplyError>;
@@ -191,8 +204,9 @@ pub fn apply_all(prepared: &Prepared, link: &mut dyn Link) -> Result<Sealed, App
         return Err(io::Error::from_raw_os_error(libc::EPIPE)).step(Layer::Idmap, "the supervisor is gone");
     }
     mounts::apply(&prepared.mounts, sources)?;
-    net::apply(
+    let net = net::apply(
         &prepared.net,
+        link,
         #[cfg(feature = "lab")]
         without,
     )?;
@@ -207,7 +221,7 @@ pub fn apply_all(prepared: &Prepared, link: &mut dyn Link) -> Result<Sealed, App
         #[cfg(feature = "lab")]
         without,
     )?;
-    link.fork(Facts { landlock_abi, no_nested_userns, own_keyring })?;
+    link.fork(Facts { landlock_abi, no_nested_userns, own_keyring, net })?;
     seccomp::apply(
         &prepared.seccomp,
         link,

@@ -1,5 +1,6 @@
 //! How a run ended, as plain facts; the report says it.
 
+use crate::egress::Entry;
 use crate::layer::{ApplyError, Facts};
 use crate::notify::denials::Denials;
 use crate::sys::wait::Ended;
@@ -79,6 +80,8 @@ pub struct Outcome {
     pub facts: Option<Facts>,
     /// What was refused.
     pub denials: Denials,
+    /// Lookups, connections and refusals, and how many there were in all.
+    pub egress: (Vec<Entry>, u64),
     /// The root of the workdir's tmpfs, readable though the jail is gone.
     pub workdir: Option<OwnedFd>,
     /// What the cgroup counted, where there was one.
@@ -103,6 +106,7 @@ impl Outcome {
             used: None,
             facts: None,
             denials: Denials::new(0, 1),
+            egress: (Vec::new(), 0),
             workdir: None,
             cgroup: None,
         }
