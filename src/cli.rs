@@ -94,6 +94,9 @@ pub struct RunArgs {
     /// Wall-clock limit, such as 5s or 2m, up to the policy's ceiling
     #[arg(long, value_name = "DUR")]
     pub timeout: Option<String>,
+    /// Narrow where it may connect to: a name that the policy allows, and a port
+    #[arg(long = "egress-allow", value_name = "NAME:PORT")]
+    pub egress_allow: Vec<String>,
     /// A delegated cgroup v2 directory: one leaf per run is made in it
     #[arg(long, value_name = "DIR")]
     pub cgroup: Option<PathBuf>,
@@ -132,6 +135,9 @@ pub struct ExecArgs {
     /// Wall-clock limit, such as 5s or 2m, up to the policy's ceiling
     #[arg(long, value_name = "DUR")]
     pub timeout: Option<String>,
+    /// Narrow where it may connect to: a name that the policy allows, and a port
+    #[arg(long = "egress-allow", value_name = "NAME:PORT")]
+    pub egress_allow: Vec<String>,
     /// A delegated cgroup v2 directory: one leaf per run is made in it
     #[arg(long, value_name = "DIR")]
     pub cgroup: Option<PathBuf>,

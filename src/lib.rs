@@ -33,6 +33,7 @@ pub mod audit;
 pub mod cli;
 pub mod cmd;
 pub mod digest;
+pub mod egress;
 pub mod exit;
 pub mod host;
 #[cfg(feature = "lab")]

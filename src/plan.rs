@@ -163,6 +163,8 @@ pub struct Plan {
 /// What else comes in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inputs {
+    /// The certificates that the script finds, where it may connect; by their path on the host.
+    pub ca_bundle: Option<FileFact>,
     /// The files of `--in`.
     pub files: Vec<FileFact>,
 }
@@ -180,13 +182,12 @@ impl Plan {
         let file = policy.file();
         let limits = policy.limits();
         let landlock =
-            landlock::plan(&file.landlock, host.landlock_abi, rules(policy, program)).ok_or_else(|| {
-                PlanError::Landlock {
+            landlock::plan(&file.landlock, host.landlock_abi, rules(policy, program), file.network.mode)
+                .ok_or_else(|| PlanError::Landlock {
                     kernel: host.landlock_abi,
                     required: file.landlock.require_abi,
                     policy: policy.name().to_owned(),
-                }
-            })?;
+                })?;
         Ok(Self {
             policy: policy.name().to_owned(),
             policy_digest: policy.digest().to_owned(),
@@ -194,12 +195,12 @@ impl Plan {
             fds: fds::plan(),
             idmap: idmap::plan(host.euid, &file.outer_ids),
             mounts: mounts(policy, program, inputs)?,
-            net: net::plan(&file.network),
+            net: net::plan(&file.network, policy.egress()),
             rlimits: rlimits::plan(limits, !host.cgroup),
             privs: privs::plan(),
             landlock,
             seccomp: seccomp::plan(&file.filter, policy.filter()),
-            payload: payload(policy, program),
+            payload: payload(policy, program, inputs.ca_bundle.is_some()),
             limits: limits.clone(),
             cgroup: file.cgroup.clone(),
         })
@@ -266,6 +267,17 @@ fn mounts(policy: &Policy, program: &Program, inputs: &Inputs) -> Result<mounts:
         ops.push(Op::File { path, content, mode: 0o444 });
     };
     etc(&mut ops);
+    if let Some(egress) = policy.egress() {
+        ops.push(Op::File {
+            path: "/etc/resolv.conf".to_owned(),
+            content: Content::Text(resolv_conf(egress)),
+            mode: 0o444,
+        });
+    }
+    if let Some(bundle) = &inputs.ca_bundle {
+        ops.extend([dir("/etc/ssl", 0o555), dir("/etc/ssl/certs", 0o555)]);
+        put(&mut ops, CA_BUNDLE.to_owned(), Content::CaBundle(bundle.path.clone()), bundle.bytes);
+    }
     devices(&mut ops, policy);
     let binds = match program {
         Program::Script { python, files, .. } => {
@@ -348,6 +360,16 @@ fn etc(ops: &mut Vec<Op>) {
     ops.insert(0, dir("/etc", 0o555));
 }
 
+/// Where the certificates are inside: Debian's place, which most programs know.
+pub const CA_BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// One question at a time: two at once go by sendmmsg, which the filter does not let through. The stub gives up before the
+/// C library does, so that a lookup fails for one reason only.
+fn resolv_conf(egress: &crate::policy::Egress) -> String {
+    let timeout = egress.dns_timeout_ms.value.div_ceil(1_000) + 1;
+    format!("nameserver {}\noptions single-request attempts:1 timeout:{}\n", net::STUB, timeout.min(30))
+}
+
 fn devices(ops: &mut Vec<Op>, policy: &Policy) {
     ops.push(dir("/dev", 0o555));
     for device in &policy.file().devices {
@@ -425,7 +447,7 @@ fn check_binds(binds: &[RoBind]) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn payload(policy: &Policy, program: &Program) -> payload::Plan {
+fn payload(policy: &Policy, program: &Program, certificates: bool) -> payload::Plan {
     let variable = |name: &str, value: &str, reason: &str| Variable {
         name: name.to_owned(),
         value: value.to_owned(),
@@ -437,6 +459,11 @@ fn payload(policy: &Policy, program: &Program) -> payload::Plan {
     ];
     for own in &policy.file().environment {
         environment.push(variable(&own.name, &own.value, &own.reason));
+    }
+    if certificates {
+        for name in ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"] {
+            environment.push(variable(name, CA_BUNDLE, "where the certificates are"));
+        }
     }
     let threads = &policy.limits().compute_threads;
     for name in ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"] {

@@ -1,5 +1,6 @@
 //! The result document: one JSON object, written by the supervisor alone. It decides nothing.
 
+use crate::egress::Entry;
 use serde::Serialize;
 
 /// How a run ended.
@@ -339,7 +340,9 @@ pub struct Report {
     /// All denied calls, also those beyond the kept ones.
     pub denials_total: u64,
     /// Lookups, connections and refusals of the egress profile.
-    pub egress: Vec<serde_json::Value>,
+    pub egress: Vec<Entry>,
+    /// All of them, also those beyond the kept ones.
+    pub egress_total: u64,
     /// Artifacts.
     pub artifacts: Vec<Artifact>,
     /// Names of the secrets that the script had.
@@ -372,6 +375,7 @@ impl Report {
             denials: Vec::new(),
             denials_total: 0,
             egress: Vec::new(),
+            egress_total: 0,
             artifacts: Vec::new(),
             secrets: Vec::new(),
             stdout: None,

@@ -1,7 +1,7 @@
 //! `skilljail exec`: any program in the same jail.
 
 use super::result::{self, Destination};
-use super::{Io, launch};
+use super::{Io, egress, launch};
 use crate::cli::ExecArgs;
 use crate::exit::Exit;
 use crate::host::Host;
@@ -45,10 +45,13 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         }
     }
     let mut laps = launch::Laps::default();
-    let policy = match Policy::load(&args.policy) {
+    let mut policy = match Policy::load(&args.policy) {
         Ok(policy) => policy,
         Err(error) => return result::refuse(Status::PolicyRejected, "policy_rejected", &error, to, io),
     };
+    if let Err(error) = policy.narrow_egress(&args.egress_allow) {
+        return result::refuse(Status::PolicyRejected, "egress_allow", &error, to, io);
+    }
     laps.lap("policy");
     let settings = match launch::Settings::new(&policy, args.timeout.as_deref(), args.out.as_deref()) {
         Ok(settings) => settings,
@@ -63,8 +66,16 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         return result::refuse(Status::SetupFailed, "cgroup_missing", &error, to, io);
     }
     let host = launch::host_facts(&Host::quick(), args.cgroup.is_some());
-    let plan = match Plan::build(&policy, &program, &Inputs::default(), &host) {
-        Ok(plan) => plan,
+    let certificates = match egress::CaBundle::read(&policy) {
+        Ok(certificates) => certificates,
+        Err(error) => return result::refuse(Status::SetupFailed, "ca_bundle", &error, to, io),
+    };
+    let inputs = Inputs { ca_bundle: certificates.fact(), ..Inputs::default() };
+    let plan = match Plan::build(&policy, &program, &inputs, &host) {
+        Ok(mut plan) => {
+            plan.policy_modified |= !args.egress_allow.is_empty();
+            plan
+        }
         Err(error) => return result::refuse(Status::SetupFailed, "plan", &error, to, io),
     };
     laps.lap("plan");
@@ -73,7 +84,7 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         filter: policy.filter(),
         exec,
         stdin: Stdin::Relay,
-        files: &|_| None,
+        files: &|_| certificates.bytes(),
         literals: Vec::new(),
         secrets: None,
         warm: None,

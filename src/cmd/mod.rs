@@ -9,6 +9,7 @@ pub mod audit_log;
 #[cfg(feature = "review")]
 pub mod check;
 pub mod doctor;
+pub mod egress;
 pub mod exec;
 #[cfg(feature = "review")]
 pub mod generate;

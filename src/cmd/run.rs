@@ -2,7 +2,7 @@
 
 use super::audit_log::AuditLog;
 use super::result::{self, Destination};
-use super::{Io, ahead, inputs, launch};
+use super::{Io, ahead, egress, inputs, launch};
 use crate::cli::RunArgs;
 use crate::digest;
 use crate::exit::Exit;
@@ -53,6 +53,7 @@ pub(crate) struct Checked {
     input: Option<Input>,
     pub(super) late_digest: OnceCell<String>,
     files: Vec<inputs::InputFile>,
+    certificates: egress::CaBundle,
     runtime: Runtime,
     pub(crate) plan: Plan,
 }
@@ -125,13 +126,12 @@ fn open_targets(args: &RunArgs) -> Result<(Destination, Option<AuditLog>), targe
 /// Opens and checks everything; `known` is what a refusal can already say.
 pub(crate) fn check(
     args: &RunArgs,
-    policy: Policy,
+    mut policy: Policy,
     wall: Duration,
     known: &mut Report,
     laps: &mut launch::Laps,
 ) -> Result<Checked, Refusal> {
     launch::check_cgroup(args.cgroup.as_deref()).map_err(refusal(Status::SetupFailed, "cgroup_missing"))?;
-    let limits = policy.limits();
     let skill_refused = |error| refusal(Status::SkillRejected, "skill_rejected")(error);
     let path = skill::find(args.skills.as_deref(), &args.skill).map_err(skill_refused)?;
     let skill = Skill::open(&path).map_err(skill_refused)?;
@@ -146,6 +146,9 @@ pub(crate) fn check(
     if let Some(manifest) = &args.manifest {
         check_manifest(manifest, &skill, &loaded)?;
     }
+    egress::settle(&mut policy, &skill).map_err(refusal(Status::SkillRejected, "network_refused"))?;
+    policy.narrow_egress(&args.egress_allow).map_err(refusal(Status::PolicyRejected, "egress_allow"))?;
+    let limits = policy.limits();
     let input = if args.warm { None } else { Some(input(args, script.contract, limits, wall, known)?) };
     laps.lap("input");
     let files =
@@ -162,17 +165,23 @@ pub(crate) fn check(
     let program = program(args, &loaded, &runtime, script);
     let host = launch::host_facts(&Host::quick(), args.cgroup.is_some());
     let facts = |path: &str, bytes: &[u8]| FileFact { path: path.to_owned(), bytes: bytes.len() as u64 };
-    let inputs = Inputs { files: files.iter().map(|file| facts(&file.name, &file.bytes)).collect() };
+    let certificates = egress::CaBundle::read(&policy).map_err(refusal(Status::SetupFailed, "ca_bundle"))?;
+    let inputs = Inputs {
+        ca_bundle: certificates.fact(),
+        files: files.iter().map(|file| facts(&file.name, &file.bytes)).collect(),
+    };
     let mut plan = Plan::build(&policy, &program, &inputs, &host).map_err(|error| match error {
         // A file of the package stands where the jail has its own.
         PlanError::Collision { .. } => skill_refused_by_plan(error),
         _ => refusal(Status::SetupFailed, "plan")(error),
     })?;
+    plan.policy_modified = !args.egress_allow.is_empty();
     if args.warm {
         plan.rlimits.start_ahead(policy.limits());
     }
     laps.lap("plan");
-    Ok(Checked { policy, skill, loaded, input, late_digest: OnceCell::new(), files, runtime, plan })
+    let late_digest = OnceCell::new();
+    Ok(Checked { policy, skill, loaded, input, late_digest, files, certificates, runtime, plan })
 }
 
 fn input(
@@ -268,6 +277,7 @@ pub(crate) fn supervise(
     let files = |content: &Content| match content {
         Content::Skill(path) => skill_files.get(path.as_str()).map(|bytes| bytes.to_vec()),
         Content::Input(name) => input_files.get(name.as_str()).map(|bytes| bytes.to_vec()),
+        Content::CaBundle(_) => checked.certificates.bytes(),
         Content::Text(text) => Some(text.clone().into_bytes()),
     };
     let exec = checked

@@ -51,6 +51,9 @@ pub struct Plan {
     pub target_abi: u32,
     /// Whose rights are handled: the lower of target and kernel.
     pub handled_abi: u32,
+    /// Whether connecting by TCP is refused here too. Not with egress: then the net namespace alone says what a connection
+    /// reaches, and the supervisor sees and writes down what is tried.
+    pub no_connect: bool,
     /// Why these numbers.
     pub reason: String,
     /// The rules.
@@ -58,12 +61,18 @@ pub struct Plan {
 }
 
 /// The plan for a kernel with this ABI; `None` when that is below the floor.
-pub fn plan(policy: &schema::Landlock, kernel_abi: u32, rules: Vec<Rule>) -> Option<Plan> {
+pub fn plan(
+    policy: &schema::Landlock,
+    kernel_abi: u32,
+    rules: Vec<Rule>,
+    mode: schema::NetworkMode,
+) -> Option<Plan> {
     let handled_abi = kernel_abi.min(policy.target_abi);
     (kernel_abi >= policy.require_abi).then(|| Plan {
         require_abi: policy.require_abi,
         target_abi: policy.target_abi,
         handled_abi,
+        no_connect: mode == schema::NetworkMode::None,
         reason: policy.reason.clone(),
         rules,
     })
@@ -74,6 +83,7 @@ pub fn plan(policy: &schema::Landlock, kernel_abi: u32, rules: Vec<Rule>) -> Opt
 pub struct Prepared {
     abi: ABI,
     number: u32,
+    no_connect: bool,
     rules: Vec<(CString, BitFlags<AccessFs>)>,
 }
 
@@ -89,7 +99,7 @@ impl Prepared {
                 Ok((path.step(Layer::Landlock, "a rule's path")?, bits(rule.grant, abi)))
             })
             .collect::<Result<_, ApplyError>>()?;
-        Ok(Self { abi, number: plan.handled_abi, rules })
+        Ok(Self { abi, number: plan.handled_abi, no_connect: plan.no_connect, rules })
     }
 }
 
@@ -141,7 +151,10 @@ pub(super) fn apply(
         let mut ruleset = Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(AccessFs::from_all(prepared.abi))?;
-        let net = AccessNet::from_all(prepared.abi);
+        let mut net = AccessNet::from_all(prepared.abi);
+        if !prepared.no_connect {
+            net.remove(AccessNet::ConnectTcp);
+        }
         if !net.is_empty() {
             ruleset = ruleset.handle_access(net)?;
         }

@@ -191,6 +191,17 @@ pub struct Facts {
     pub own_keyring: bool,
     /// How long the layers took.
     pub took: Took,
+    /// What the net layer found out.
+    pub net: NetFacts,
+}
+
+/// What the net layer found out, for the supervisor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NetFacts {
+    /// The jail has IPv6: each port has a listener of either family.
+    pub v6: bool,
+    /// The last socket is the packet tap.
+    pub tap: bool,
 }
 
 /// The child's line to the supervisor, as the layers need it.
@@ -200,6 +211,8 @@ pub trait Link {
     /// Whether the supervisor died. Asked after the parent-death signal is set: if it died before that, no signal will
     /// come, but its end of the channel is closed.
     fn peer_is_gone(&self) -> bool;
+    /// Hands the sockets of the net namespace over: the stub's datagrams, its listener, the listeners, the tap.
+    fn hand_over(&mut self, sockets: &[i32], facts: NetFacts) -> io::Result<()>;
     /// Makes the process that will be the payload, between Landlock and seccomp. Returns only in that process; the
     /// one that called becomes init and never comes back.
     fn fork(&mut self, facts: Facts) -> Result<(), ApplyError>;
@@ -233,8 +246,9 @@ pub fn apply_all(prepared: &Prepared, link: &mut dyn Link) -> Result<Sealed, App
     laps.lap(Layer::Idmap);
     mounts::apply(&prepared.mounts, sources)?;
     laps.lap(Layer::Mounts);
-    net::apply(
+    let net = net::apply(
         &prepared.net,
+        link,
         #[cfg(feature = "lab")]
         without,
     )?;
@@ -253,7 +267,7 @@ pub fn apply_all(prepared: &Prepared, link: &mut dyn Link) -> Result<Sealed, App
         without,
     )?;
     laps.lap(Layer::Landlock);
-    link.fork(Facts { landlock_abi, no_nested_userns, own_keyring, took: laps.took })?;
+    link.fork(Facts { landlock_abi, no_nested_userns, own_keyring, took: laps.took, net })?;
     seccomp::apply(
         &prepared.seccomp,
         link,

@@ -38,6 +38,8 @@ pub enum Content {
     Skill(String),
     /// A file of `--in`, by its name.
     Input(String),
+    /// The certificates, by their path on the host.
+    CaBundle(String),
 }
 
 /// One operation.

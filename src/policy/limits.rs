@@ -82,12 +82,16 @@ impl Field<'_> {
     }
 }
 
-fn size(name: &'static str, size: &schema::Size) -> Result<Bound, PolicyError> {
+pub(super) fn size(name: &'static str, size: &schema::Size) -> Result<Bound, PolicyError> {
     Field { name, reason: &size.reason }.bound(units::bytes(&size.value))
 }
 
-fn count(name: &'static str, count: &schema::Count) -> Result<Bound, PolicyError> {
+pub(super) fn count(name: &'static str, count: &schema::Count) -> Result<Bound, PolicyError> {
     Field { name, reason: &count.reason }.bound(Ok(count.value))
+}
+
+pub(super) fn millis(name: &'static str, duration: &schema::Duration) -> Result<Bound, PolicyError> {
+    Field { name, reason: &duration.reason }.bound(units::millis(&duration.value))
 }
 
 fn at_least(name: &'static str, bound: &Bound, low: u64) -> Result<(), PolicyError> {
@@ -97,7 +101,7 @@ fn at_least(name: &'static str, bound: &Bound, low: u64) -> Result<(), PolicyErr
     Ok(())
 }
 
-fn within(name: &'static str, bound: &Bound, low: u64, high: u64) -> Result<(), PolicyError> {
+pub(super) fn within(name: &'static str, bound: &Bound, low: u64, high: u64) -> Result<(), PolicyError> {
     if (low..=high).contains(&bound.value) {
         return Ok(());
     }

@@ -1,9 +1,11 @@
 //! A policy: what a run may do, parsed and checked once, immutable after.
 
+pub mod egress;
 pub mod limits;
 pub mod schema;
 pub mod units;
 
+pub use egress::{Egress, EgressError};
 pub use limits::{Bound, Limits};
 pub use schema::{CgroupMode, Contract, DeviceName, NetworkMode};
 
@@ -14,6 +16,8 @@ use std::path::Path;
 /// The shipped profiles, as they stand in `policies/`.
 pub const SHIPPED: &[(&str, &str)] = &[
     ("default", include_str!("../../policies/default.json")),
+    ("egress", include_str!("../../policies/egress.json")),
+    ("egress-public", include_str!("../../policies/egress-public.json")),
     ("strict", include_str!("../../policies/strict.json")),
     ("tfrobot", include_str!("../../policies/tfrobot.json")),
 ];
@@ -147,6 +151,9 @@ pub enum PolicyError {
         /// What is wrong, or an input that breaks it.
         why: String,
     },
+    /// What is wrong with the `egress` part.
+    #[error(transparent)]
+    Egress(#[from] EgressError),
     /// A device stands twice.
     #[error("`devices` lists {name:?} twice")]
     Device {
@@ -161,6 +168,9 @@ pub struct Policy {
     file: schema::PolicyFile,
     limits: Limits,
     filter: seccomp::Compiled,
+    egress: Option<Egress>,
+    // Of runs without a network, where the policy has one.
+    offline: Option<seccomp::Compiled>,
     digest: String,
 }
 
@@ -201,6 +211,9 @@ impl Policy {
         }
         check(&file)?;
         let limits = Limits::new(&file.limits)?;
+        let egress = file.egress.as_ref().map(Egress::new).transpose()?;
+        let offline =
+            file.egress.as_ref().map(|egress| filter(&egress.offline_filter, beside)).transpose()?;
         let filter = filter(&file.filter, beside)?;
         // Of the shipped ones the build has proven them.
         if beside.is_some() {
@@ -210,7 +223,39 @@ impl Policy {
         hash.update(bytes);
         // The filter is part of what the policy says.
         hash.update(filter.digest().as_bytes());
-        Ok(Self { limits, filter, digest: crate::digest::hex(&hash.finalize()), file })
+        if let Some(offline) = &offline {
+            hash.update(offline.digest().as_bytes());
+        }
+        Ok(Self { limits, filter, egress, offline, digest: crate::digest::hex(&hash.finalize()), file })
+    }
+
+    /// Takes the network away, for a run of a skill that asks for none: the filter is the one without sockets.
+    pub fn go_offline(&mut self) {
+        if let (Some(egress), Some(offline)) = (self.file.egress.take(), self.offline.take()) {
+            self.filter = offline;
+            self.file.filter = egress.offline_filter;
+            self.file.network = schema::Network {
+                mode: NetworkMode::None,
+                reason: "the skill asks for no network".to_owned(),
+            };
+            self.egress = None;
+        }
+    }
+
+    /// Narrows where a run may connect to.
+    pub fn narrow_egress(&mut self, words: &[String]) -> Result<(), EgressError> {
+        match &mut self.egress {
+            Some(egress) => egress.narrow(words),
+            None => words.first().map_or(Ok(()), |word| {
+                let why = format!("the run has no network under the policy {:?}", self.file.name);
+                Err(EgressError::Narrow { word: word.clone(), why })
+            }),
+        }
+    }
+
+    /// Where a run may connect to.
+    pub fn egress(&self) -> Option<&Egress> {
+        self.egress.as_ref()
     }
 
     /// The policy's name.
@@ -347,6 +392,9 @@ fn check(file: &schema::PolicyFile) -> Result<(), PolicyError> {
         ("outer_ids", &file.outer_ids.reason),
     ] {
         reason(field, text)?;
+    }
+    if (file.network.mode == NetworkMode::Egress) != file.egress.is_some() {
+        return Err(EgressError::Mode.into());
     }
     let (require, target) = (file.landlock.require_abi, file.landlock.target_abi);
     if require < 1 || require > target || target > schema::NEWEST_LANDLOCK_ABI {

@@ -24,6 +24,9 @@ pub struct PolicyFile {
     pub contract: Contract,
     /// What the network namespace reaches.
     pub network: Network,
+    /// Where a skill that asks for it may connect to; a must with network mode `egress`, refused with `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub egress: Option<Egress>,
     /// What Landlock must and should handle.
     pub landlock: Landlock,
     /// Whether a delegated cgroup is a must.
@@ -74,6 +77,128 @@ pub struct Network {
 pub enum NetworkMode {
     /// An empty network namespace whose loopback is down.
     None,
+    /// As `none` for a skill that asks for no network; for one that does, what `egress` lists, through the supervisor.
+    Egress,
+}
+
+/// Where a skill may connect to.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Egress {
+    /// Which addresses.
+    pub mode: EgressMode,
+    /// The shipped filter of runs whose skill asks for no network.
+    pub offline_filter: String,
+    /// Mode `names`: the names, with their ports. An empty list allows nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<EgressAllow>,
+    /// Mode `public`: the ports. An empty list allows nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<EgressPort>,
+    /// Networks that count as inside, beside those that are no public internet anyway: public ranges of one's own, a
+    /// translator's prefix.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<EgressDeny>,
+    /// What the server name of a TLS handshake must be; `require` without it.
+    #[serde(default)]
+    pub sni: Sni,
+    /// The ports on which it is looked at; 443 without it.
+    #[serde(default = "sni_ports")]
+    pub sni_ports: Vec<u16>,
+    /// Connections open at once.
+    pub max_connections: Count,
+    /// Connections of a run.
+    pub max_connections_total: Count,
+    /// Bytes of a run, both directions together.
+    pub max_bytes: Size,
+    /// From a connect of the script until the far end has answered.
+    pub connect_timeout: Duration,
+    /// A connection on which nothing moved for this long is reset.
+    pub idle_timeout: Duration,
+    /// The names' resolver.
+    pub dns: EgressDns,
+    /// A file of the host with the certificates (PEM) that the script finds as its CA bundle; the host's own without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_bundle: Option<String>,
+}
+
+fn sni_ports() -> Vec<u16> {
+    vec![443]
+}
+
+/// Which addresses a skill may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum EgressMode {
+    /// Those that a listed name had when it was looked up, on the ports listed for it.
+    Names,
+    /// Every global unicast address, on the listed ports.
+    Public,
+}
+
+/// What the server name of a TLS handshake is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Sni {
+    /// It must be there and be an allowed name that has this address.
+    #[default]
+    Require,
+    /// It is written down.
+    Log,
+    /// It is not looked at.
+    Off,
+}
+
+/// A name and its ports.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct EgressAllow {
+    /// A host name, or `*.` and one: any one label in its place.
+    pub name: String,
+    /// TCP ports; an empty list allows nothing.
+    pub ports: Vec<u16>,
+    /// Who needs it.
+    pub reason: String,
+}
+
+/// A port.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct EgressPort {
+    /// A TCP port.
+    pub port: u16,
+    /// Who needs it.
+    pub reason: String,
+}
+
+/// A network that counts as inside.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct EgressDeny {
+    /// An address, or one and a prefix length: `198.51.100.0/24`.
+    pub network: String,
+    /// What is there.
+    pub reason: String,
+}
+
+/// The resolver of names.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct EgressDns {
+    /// Addresses that are asked, with a port or without; those of the host's /etc/resolv.conf when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
+    /// How long one lookup may take.
+    pub timeout: Duration,
+    /// Lookups of a run.
+    pub max_lookups: Count,
 }
 
 /// The newest Landlock ABI that this program knows the rights of.

@@ -124,6 +124,16 @@ impl<'a> Reader<'a> {
                 parts.rules.push(rule);
             }
         }
+        for (i, entry) in raw.without_guarantees.iter().enumerate() {
+            let at = format!("/without_guarantees/{i}");
+            self.filled(&at, "the reason", &entry.reason)?;
+            let before = parts.guarantees.len();
+            parts.guarantees.retain(|sentence| *sentence != entry.guarantee);
+            if parts.guarantees.len() == before {
+                let what = format!("the base has no guarantee {:?}", entry.guarantee);
+                return Err(self.wrong(&at, &what, None));
+            }
+        }
         for (i, sentence) in raw.guarantees.iter().enumerate() {
             self.filled(&format!("/guarantees/{i}"), "a guarantee", sentence)?;
             parts.guarantees.push(sentence.clone());

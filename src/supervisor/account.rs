@@ -58,6 +58,8 @@ pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
         stderr_bytes: outcome.stderr_bytes,
     };
     report.warm = outcome.warm.as_ref().map(Warm::new);
+    report.egress.clone_from(&outcome.egress.0);
+    report.egress_total = outcome.egress.1;
     report.denials = denials(outcome, filter);
     report.denials_total = outcome.denials.total();
     report
@@ -81,7 +83,12 @@ fn layers(outcome: &Outcome, plan: &Plan) -> Vec<LayerEntry> {
                 Layer::Fds => json!({ "open": plan.fds.open }),
                 Layer::Idmap => json!({ "inner": plan.idmap.inner, "no_nested_userns_by_sysctl": facts.no_nested_userns }),
                 Layer::Mounts => json!({ "operations": plan.mounts.ops.len() }),
-                Layer::Net => json!({ "mode": plan.net.mode, "hostname": plan.net.hostname }),
+                Layer::Net => json!({
+                    "mode": plan.net.mode,
+                    "hostname": plan.net.hostname,
+                    "ipv6": facts.net.v6,
+                    "tap": facts.net.tap,
+                }),
                 Layer::Rlimits => json!({ "limits": plan.rlimits.limits.len() }),
                 Layer::Privs => json!({ "capabilities": plan.privs.capabilities, "no_new_privs": true, "own_keyring": facts.own_keyring }),
                 Layer::Landlock => {

@@ -2,7 +2,7 @@
 //!
 //! SOCK_SEQPACKET keeps message boundaries. The first byte is the kind, the rest fixed little-endian fields.
 
-use crate::layer::{ApplyError, Facts, Took};
+use crate::layer::{ApplyError, Facts, NetFacts, Took};
 use crate::sys::wait::Ended;
 use nix::sys::socket::{
     AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg,
@@ -16,6 +16,10 @@ const FAILED: u8 = b'f';
 const BORN: u8 = b'b';
 const SEALED: u8 = b's';
 const ENDED: u8 = b'e';
+const NET: u8 = b'n';
+
+/// A message brings at most so many descriptors (SCM_MAX_FD is 253).
+const RIGHTS: usize = 64;
 
 /// Longest name of a layer or step that fits in a message; longer ones are cut.
 const NAME: usize = 80;
@@ -33,6 +37,8 @@ pub enum Message {
         /// The kernel's answer.
         errno: i32,
     },
+    /// The sockets of the jail's net namespace.
+    Net(Vec<OwnedFd>, NetFacts),
     /// The payload's process exists, every layer but the filter is in force.
     Born {
         /// Its pidfd.
@@ -91,12 +97,22 @@ pub fn send_failed(fd: RawFd, error: &ApplyError) -> io::Result<()> {
     send(fd, &message)
 }
 
+/// Hands over the sockets of the net namespace.
+pub fn send_net(fd: RawFd, sockets: &[RawFd], facts: NetFacts) -> io::Result<()> {
+    let message = [NET, u8::from(facts.v6), u8::from(facts.tap)];
+    let rights = [ControlMessage::ScmRights(sockets)];
+    sendmsg::<()>(fd, &[IoSlice::new(&message)], &rights, MsgFlags::MSG_NOSIGNAL, None)?;
+    Ok(())
+}
+
 /// Says that the payload's process exists.
 pub fn send_born(fd: RawFd, payload: RawFd, workdir: RawFd, facts: Facts) -> io::Result<()> {
     let [a, b, c, d] = facts.landlock_abi.to_le_bytes();
+    let flags = [facts.no_nested_userns, facts.own_keyring, facts.net.v6, facts.net.tap].map(u8::from);
     let mut message = [0u8; MESSAGE];
-    put(&mut message, 0, &[BORN, a, b, c, d, u8::from(facts.no_nested_userns), u8::from(facts.own_keyring)]);
-    for (at, us) in (8..).step_by(4).zip(facts.took.0) {
+    put(&mut message, 0, &[BORN, a, b, c, d]);
+    put(&mut message, 5, &flags);
+    for (at, us) in (9..).step_by(4).zip(facts.took.0) {
         put(&mut message, at, &us.to_le_bytes());
     }
     let rights = [payload, workdir];
@@ -130,7 +146,7 @@ pub fn send_ended(fd: RawFd, ended: Ended) -> io::Result<()> {
 /// process may have been taken over only after its end of the channel was closed by exec, so that cannot happen.
 pub fn receive(fd: BorrowedFd<'_>) -> io::Result<Option<Message>> {
     let mut buffer = [0u8; MESSAGE];
-    let mut space = nix::cmsg_space!([RawFd; 2]);
+    let mut space = nix::cmsg_space!([RawFd; RIGHTS]);
     let mut iov = [IoSliceMut::new(&mut buffer)];
     let received = recvmsg::<()>(fd.as_raw_fd(), &mut iov, Some(&mut space), MsgFlags::MSG_CMSG_CLOEXEC)?;
     let length = received.bytes;
@@ -148,7 +164,7 @@ pub fn receive(fd: BorrowedFd<'_>) -> io::Result<Option<Message>> {
 
 fn took(buffer: &[u8; MESSAGE]) -> Option<Took> {
     let mut took = Took::default();
-    for (at, slot) in (8..).step_by(4).zip(&mut took.0) {
+    for (at, slot) in (9..).step_by(4).zip(&mut took.0) {
         *slot = u32::from_le_bytes(*buffer.get(at..)?.first_chunk()?);
     }
     Some(took)
@@ -171,9 +187,11 @@ fn decode(buffer: &[u8; MESSAGE], rights: Vec<OwnedFd>) -> Option<Message> {
                 no_nested_userns: *buffer.get(5)? == 1,
                 own_keyring: *buffer.get(6)? == 1,
                 took: took(buffer)?,
+                net: NetFacts { v6: *buffer.get(7)? == 1, tap: *buffer.get(8)? == 1 },
             };
             Some(Message::Born { payload, workdir, facts })
         }
+        NET => Some(Message::Net(rights, NetFacts { v6: *buffer.get(1)? == 1, tap: *buffer.get(2)? == 1 })),
         SEALED => Some(Message::Sealed(int(1).map(|number| (number >= 0).then_some(number))?)),
         ENDED => Some(Message::Ended(Ended { status: int(1)?, cpu_us: long(8)?, max_rss_kib: long(16)? })),
         _ => None,
@@ -194,7 +212,8 @@ mod tests {
         assert_eq!((layer.as_str(), step.as_str(), errno), ("mounts", "pivot_root", libc::EPERM));
 
         let took = Took([1, 2, 3, 4, 5, 6, u32::MAX]);
-        let facts = Facts { landlock_abi: 7, no_nested_userns: true, own_keyring: false, took };
+        let net = NetFacts { v6: true, tap: false };
+        let facts = Facts { landlock_abi: 7, no_nested_userns: true, own_keyring: false, took, net };
         let file = std::fs::File::open("/dev/null").unwrap();
         send_born(theirs.as_raw_fd(), file.as_raw_fd(), file.as_raw_fd(), facts).unwrap();
         let Some(Message::Born { facts: got, .. }) = receive(ours.as_fd()).unwrap() else { panic!() };

@@ -3,7 +3,7 @@
 use super::channel;
 use super::init;
 use crate::layer::fds::{CHANNEL_FD, SECRETS_FD};
-use crate::layer::{self, ApplyError, Facts, Link};
+use crate::layer::{self, ApplyError, Facts, Link, NetFacts};
 use crate::payload;
 use crate::sys::clone3::{Cloned, clone3};
 use crate::sys::exit_group::exit_now;
@@ -27,6 +27,10 @@ impl Link for Line<'_> {
 
     fn peer_is_gone(&self) -> bool {
         fd::peer_is_gone(CHANNEL_FD)
+    }
+
+    fn hand_over(&mut self, sockets: &[i32], facts: NetFacts) -> io::Result<()> {
+        channel::send_net(CHANNEL_FD, sockets, facts)
     }
 
     fn fork(&mut self, facts: Facts) -> Result<(), ApplyError> {

@@ -3,6 +3,7 @@
 use super::channel;
 use super::outer;
 use super::warm;
+use crate::egress;
 use crate::layer::{self, ApplyError, fds, landlock, mounts, seccomp};
 use crate::payload;
 use crate::plan::Plan;
@@ -77,6 +78,8 @@ pub struct Ours {
     pub stderr: OwnedFd,
     /// Write end of the secrets' pipe.
     pub secrets: Option<OwnedFd>,
+    /// What serves the jail's connections, where it may have any.
+    pub egress: Option<egress::Prepared>,
     /// What to write to stdin.
     pub input: Stdin,
 }
@@ -163,6 +166,9 @@ pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Callers<'_>), Ap
         #[cfg(feature = "lab")]
         without: layer::without::Without::default(),
     };
+    let egress =
+        plan.net.egress.as_ref().map(|egress| egress::Prepared::new(egress, &plan.policy)).transpose();
+    let egress = egress.map_err(super::failed("prepare the egress broker"))?;
     let payload = payload::Prepared::new(&plan.payload, &job.literals)?;
     let limits = &plan.limits;
     let bounds = Bounds {
@@ -175,6 +181,6 @@ pub fn prepare(job: Job<'_>) -> Result<(Prepared, Ours, Bounds, Callers<'_>), Ap
         denials: limits.denials.value,
     };
     let prepared = Prepared { layers, payload, has_secrets: secrets.is_some(), outer: held };
-    let ours = Ours { channel: ours, stdin, stdout, stderr, secrets, input: job.stdin };
+    let ours = Ours { channel: ours, stdin, stdout, stderr, secrets, egress, input: job.stdin };
     Ok((prepared, ours, bounds, Callers { secrets: job.secrets, warm: job.warm }))
 }

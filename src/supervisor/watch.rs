@@ -8,7 +8,8 @@ use super::outcome::{End, KillReason, Outcome};
 use super::prepare::{Bounds, Ours, Secrets};
 use super::streams::Stream;
 use super::warm::{self, Warm};
-use crate::layer::{ApplyError, Facts};
+use crate::egress::{self, Broker};
+use crate::layer::{ApplyError, Facts, NetFacts};
 use crate::notify::{self, denials::Denials};
 use crate::sys::seccomp::NotifSizes;
 use crate::sys::{fd, pidfd, signal, wait};
@@ -46,6 +47,9 @@ pub struct Jail {
     workdir: Option<OwnedFd>,
     facts: Option<Facts>,
     denials: Denials,
+    // What will serve the jail's sockets, until they come; then what does.
+    egress: Option<egress::Prepared>,
+    broker: Option<Broker>,
     wall: Duration,
     cpu: Duration,
     cpu_clock: Option<CpuClock>,
@@ -73,6 +77,7 @@ enum Source {
     Relay,
     Input,
     Listener,
+    Egress,
 }
 
 impl Jail {
@@ -102,6 +107,8 @@ impl Jail {
             workdir: None,
             facts: None,
             denials: Denials::new(bounds.denials_kept, bounds.denials),
+            egress: ours.egress,
+            broker: None,
             wall: bounds.wall,
             cpu: bounds.cpu,
             cpu_clock: None,
@@ -167,6 +174,9 @@ impl Jail {
                         if let Err(error) = self.handle(source, secrets) {
                             self.broken("watch", &error);
                         }
+                    }
+                    if let Some(Err(error)) = self.broker.as_mut().map(Broker::turn) {
+                        self.broken("serve the jail's connections", &error);
                     }
                     self.check_bounds();
                     if let Some(caller) = caller {
@@ -235,6 +245,9 @@ impl Jail {
         if let Some(pipe) = self.feed.wants_to_write() {
             sources.push((Source::Stdin, pipe, PollFlags::POLLOUT));
         }
+        if let Some(broker) = &self.broker {
+            sources.push((Source::Egress, broker.fd(), PollFlags::POLLIN));
+        }
         let own_stdin = io::stdin();
         if self.warm.as_ref().is_some_and(Warm::wants_to_read) {
             sources.push((Source::Input, own_stdin.as_fd(), PollFlags::POLLIN));
@@ -246,8 +259,11 @@ impl Jail {
         let left = self.cpu_clock.as_ref().and_then(CpuClock::next_look).map_or(left, |look| look.min(left));
         let look = self.warm.as_ref().filter(|_| self.running.is_some()).and_then(Warm::next_look);
         let left = look.map_or(left, |look| look.min(left));
+        let patience = self.broker.as_ref().and_then(Broker::patience);
+        let left = patience.map_or(left, |patience| patience.min(left));
         // Rounded up, so that the loop does not spin in the last millisecond.
-        let millis = i32::try_from(left.as_millis().saturating_add(1)).unwrap_or(i32::MAX);
+        let up = u128::from(!left.is_zero());
+        let millis = i32::try_from(left.as_millis().saturating_add(up)).unwrap_or(i32::MAX);
         let mut fds: Vec<PollFd<'_>> =
             sources.iter().map(|(_, fd, flags)| PollFd::new(*fd, *flags)).collect();
         match poll(&mut fds, PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)) {
@@ -291,6 +307,8 @@ impl Jail {
             Source::Relay => self.feed.relay(),
             Source::Input => self.warm.as_mut().map_or(Ok(()), Warm::read),
             Source::Listener => self.on_listener(),
+            // In `watch`, whether there was an event or not.
+            Source::Egress => Ok(()),
         }
     }
 
@@ -346,12 +364,27 @@ impl Jail {
                 self.hand_over_secrets(secrets)?;
                 self.start_when_ready();
             }
+            Message::Net(sockets, facts) => self.serve(sockets, facts)?,
             Message::Sealed(number) => {
                 self.sealed = Some(Listener(number));
                 self.start_when_ready();
             }
         }
         Ok(true)
+    }
+
+    fn serve(&mut self, mut sockets: Vec<OwnedFd>, facts: NetFacts) -> io::Result<()> {
+        let malformed = || io::Error::from_raw_os_error(libc::EPROTO);
+        let prepared = self.egress.take().ok_or_else(malformed)?;
+        if sockets.len() < 2 + usize::from(facts.tap) {
+            return Err(malformed());
+        }
+        let tap = if facts.tap { sockets.pop() } else { None };
+        let listeners = sockets.split_off(2);
+        let [datagrams, queries] = <[OwnedFd; 2]>::try_from(sockets).map_err(|_| malformed())?;
+        let sockets = egress::Sockets { datagrams, queries, tap, listeners, v6: facts.v6 };
+        self.broker = Some(Broker::new(prepared, sockets)?);
+        Ok(())
     }
 
     // Read only now, when the process that will be init is made and can never have held them.
@@ -449,6 +482,10 @@ impl Jail {
                 self.end = Some(End::Killed(KillReason::Stderr));
             }
         }
+        if let (Some(End::Ended(_)), Some(broker)) = (&self.end, &mut self.broker) {
+            broker.drain();
+        }
+        let egress = self.broker.take().map(Broker::finish).unwrap_or_default();
         let finished = self.finished.unwrap_or_else(Instant::now);
         let began = self.began();
         let end = self.end.unwrap_or(End::InitDied(None));
@@ -466,6 +503,7 @@ impl Jail {
             used,
             facts: self.facts,
             denials: self.denials,
+            egress,
             workdir: self.workdir,
             cgroup: None,
         }

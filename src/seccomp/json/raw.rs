@@ -15,6 +15,8 @@ pub(super) struct RawFilter {
     #[serde(default)]
     pub(super) without: Vec<RawWithout>,
     #[serde(default)]
+    pub(super) without_guarantees: Vec<RawUnkept>,
+    #[serde(default)]
     pub(super) groups: Vec<RawGroup>,
     #[serde(default)]
     pub(super) guarantees: Vec<String>,
@@ -32,6 +34,14 @@ pub(super) struct RawFallback {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawWithout {
     pub(super) call: String,
+    pub(super) reason: String,
+}
+
+/// A sentence of the base that the filter does not keep.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawUnkept {
+    pub(super) guarantee: String,
     pub(super) reason: String,
 }
 

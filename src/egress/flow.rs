@@ -1,0 +1,227 @@
+//! One direction of a connection: what is read is written at once; what cannot be written waits, and nothing more is read.
+
+use super::hello;
+use nix::fcntl::{OFlag, SpliceFFlags, splice};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::OwnedFd;
+
+/// From so many bytes on pages are moved instead of copied; below it two more descriptors and calls cost more.
+const BULK: u64 = 512 << 10;
+/// What the pipe of a bulk flow holds.
+const PIPE: usize = 1 << 20;
+
+/// A side that broke.
+#[derive(Debug)]
+pub(super) struct Broken {
+    /// The side that is read from, or the one that is written to.
+    pub(super) reading: bool,
+    /// How.
+    pub(super) error: io::Error,
+}
+
+/// Whether a turn ended for want of anything to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// An event will tell when there is more.
+    Blocked,
+    /// The turn is over, there may be more.
+    More,
+}
+
+#[derive(Debug)]
+struct Pipe {
+    read: OwnedFd,
+    write: OwnedFd,
+    holds: usize,
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    waiting: Vec<u8>,
+    // How much of `waiting` is written.
+    written: usize,
+    bytes: u64,
+    ended: bool,
+    shut: bool,
+    pipe: Option<Pipe>,
+}
+
+enum Step {
+    Blocked,
+    Done,
+    Moved(u64),
+}
+
+impl Flow {
+    /// Bytes that were read and not written.
+    pub(super) fn waiting(&self) -> &[u8] {
+        self.waiting.get(self.written..).unwrap_or_default()
+    }
+
+    /// Takes bytes that were read elsewhere.
+    pub(super) fn keep(&mut self, bytes: &[u8]) {
+        self.waiting.extend_from_slice(bytes);
+    }
+
+    /// Bytes that were carried.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether the end was passed on.
+    pub(super) fn is_done(&self) -> bool {
+        self.shut
+    }
+
+    /// Carries until nothing can be read or written, or the turn is over. What passes is copied to `seen` while that is
+    /// there and not full.
+    pub(super) fn carry(
+        &mut self,
+        from: &TcpStream,
+        to: &TcpStream,
+        buffer: &mut [u8],
+        turn: u64,
+        seen: &mut Option<Vec<u8>>,
+    ) -> Result<Moved, Broken> {
+        let mut left = turn;
+        while left > 0 {
+            match self.step(from, to, buffer, seen)? {
+                Step::Blocked | Step::Done => return Ok(Moved::Blocked),
+                Step::Moved(count) => left = left.saturating_sub(count.max(1)),
+            }
+        }
+        Ok(Moved::More)
+    }
+
+    fn step(
+        &mut self,
+        from: &TcpStream,
+        to: &TcpStream,
+        buffer: &mut [u8],
+        seen: &mut Option<Vec<u8>>,
+    ) -> Result<Step, Broken> {
+        if self.shut {
+            return Ok(Step::Done);
+        }
+        if !self.waiting().is_empty() {
+            return self.write_waiting(to);
+        }
+        if let Some(pipe) = &mut self.pipe
+            && pipe.holds > 0
+        {
+            let moved = move_pages(&pipe.read, to, pipe.holds, false)?;
+            if let Step::Moved(count) = moved {
+                pipe.holds -= usize::try_from(count).unwrap_or(pipe.holds).min(pipe.holds);
+                self.bytes += count;
+            }
+            return Ok(moved);
+        }
+        if self.ended {
+            self.shut = true;
+            // Where the other side is gone already there is nobody to tell.
+            drop(to.shutdown(Shutdown::Write));
+            return Ok(Step::Done);
+        }
+        if self.bytes >= BULK && self.pipe.is_none() {
+            self.pipe = pipe();
+        }
+        if let Some(pipe) = &mut self.pipe {
+            let moved = move_pages(from, &pipe.write, PIPE, true)?;
+            match moved {
+                Step::Moved(count) => pipe.holds = usize::try_from(count).unwrap_or(0),
+                Step::Done => {
+                    self.ended = true;
+                    return Ok(Step::Moved(0));
+                }
+                Step::Blocked => {}
+            }
+            return Ok(match moved {
+                Step::Moved(_) => Step::Moved(0),
+                other => other,
+            });
+        }
+        self.copy(from, to, buffer, seen)
+    }
+
+    fn copy(
+        &mut self,
+        mut from: &TcpStream,
+        to: &TcpStream,
+        buffer: &mut [u8],
+        seen: &mut Option<Vec<u8>>,
+    ) -> Result<Step, Broken> {
+        let count = match from.read(buffer) {
+            Ok(0) => {
+                self.ended = true;
+                return Ok(Step::Moved(0));
+            }
+            Ok(count) => count,
+            Err(error) => return not_now(error, true),
+        };
+        let read = buffer.get(..count).unwrap_or_default();
+        if let Some(seen) = seen
+            && seen.len() < hello::MAX_BYTES
+        {
+            seen.extend_from_slice(read);
+        }
+        self.waiting.clear();
+        self.written = 0;
+        let written = match (&mut &*to).write(read) {
+            Ok(written) => written,
+            Err(error) => match not_now(error, false)? {
+                Step::Moved(_) | Step::Blocked | Step::Done => 0,
+            },
+        };
+        self.bytes += written as u64;
+        self.waiting.extend_from_slice(read.get(written..).unwrap_or_default());
+        Ok(Step::Moved(count as u64))
+    }
+
+    fn write_waiting(&mut self, mut to: &TcpStream) -> Result<Step, Broken> {
+        match to.write(self.waiting.get(self.written..).unwrap_or_default()) {
+            Ok(count) => {
+                self.written += count;
+                self.bytes += count as u64;
+                if self.written >= self.waiting.len() {
+                    self.waiting.clear();
+                    self.written = 0;
+                }
+                Ok(Step::Moved(count as u64))
+            }
+            Err(error) => not_now(error, false),
+        }
+    }
+}
+
+fn not_now(error: io::Error, reading: bool) -> Result<Step, Broken> {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => Ok(Step::Blocked),
+        io::ErrorKind::Interrupted => Ok(Step::Moved(0)),
+        _ => Err(Broken { reading, error }),
+    }
+}
+
+fn move_pages(
+    from: &impl std::os::fd::AsFd,
+    to: &impl std::os::fd::AsFd,
+    most: usize,
+    reading: bool,
+) -> Result<Step, Broken> {
+    let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
+    match splice(from, None, to, None, most, flags) {
+        Ok(0) => Ok(Step::Done),
+        Ok(count) => Ok(Step::Moved(count as u64)),
+        Err(errno) => not_now(errno.into(), reading),
+    }
+}
+
+/// `None` where there is no descriptor for one: copying does it too.
+fn pipe() -> Option<Pipe> {
+    use nix::fcntl::{FcntlArg, fcntl};
+    let (read, write) = nix::unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).ok()?;
+    // An account that is full leaves it smaller, which works too.
+    let _ = fcntl(&write, FcntlArg::F_SETPIPE_SZ(i32::try_from(PIPE).unwrap_or(i32::MAX)));
+    Some(Pipe { read, write, holds: 0 })
+}

@@ -1,0 +1,140 @@
+//! What the result document says of lookups, connections and refusals.
+
+use serde::Serialize;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How many entries are kept; the rest is counted.
+const KEPT: usize = 1_024;
+
+/// What was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A question to the stub resolver.
+    Lookup,
+    /// A TCP connection to a port that is listened on.
+    Connection,
+    /// A packet to any other port or of another protocol, which the jail's kernel refused.
+    Attempt,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Answered, or relayed.
+    Allowed,
+    /// The policy, or what the address is, said no.
+    Refused,
+    /// Allowed, and the far end or a limit ended it.
+    Failed,
+}
+
+/// One lookup, connection or attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
+pub struct Entry {
+    /// What was tried.
+    pub what: What,
+    /// `tcp`, `udp`, `dns`, or the number of an IP protocol.
+    pub protocol: String,
+    /// The name: asked for, or the one that the address was looked up for, or the server name of TLS.
+    pub name: Option<String>,
+    /// The address; of a lookup all that were answered, with commas.
+    pub address: Option<String>,
+    /// The port.
+    pub port: Option<u16>,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+    /// Bytes from the script.
+    pub bytes_out: u64,
+    /// Bytes to the script.
+    pub bytes_in: u64,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+    /// How often the same was refused.
+    pub count: u64,
+}
+
+impl Entry {
+    /// One that took no time and moved nothing.
+    pub fn new(what: What, protocol: &str, verdict: Verdict, reason: impl Into<String>) -> Self {
+        Self {
+            what,
+            protocol: protocol.to_owned(),
+            name: None,
+            address: None,
+            port: None,
+            verdict,
+            reason: reason.into(),
+            bytes_out: 0,
+            bytes_in: 0,
+            ms: 0,
+            count: 1,
+        }
+    }
+
+    /// With a name.
+    #[must_use]
+    pub fn name(mut self, name: Option<String>) -> Self {
+        self.name = name;
+        self
+    }
+
+    /// With an address and a port.
+    #[must_use]
+    pub fn at(mut self, address: SocketAddr) -> Self {
+        self.address = Some(address.ip().to_string());
+        self.port = Some(address.port());
+        self
+    }
+
+    /// With its duration.
+    #[must_use]
+    pub fn took(mut self, time: Duration) -> Self {
+        self.ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self
+    }
+}
+
+/// The bounded log.
+#[derive(Debug, Default)]
+pub struct Log {
+    kept: Vec<Entry>,
+    total: u64,
+}
+
+impl Log {
+    /// Writes one down; the same refusal again is counted with the first.
+    pub fn record(&mut self, entry: Entry) {
+        self.total += 1;
+        let same = |old: &&mut Entry| {
+            old.verdict == Verdict::Refused
+                && (old.what, &old.protocol, &old.name, &old.address, old.port, old.verdict, &old.reason)
+                    == (
+                        entry.what,
+                        &entry.protocol,
+                        &entry.name,
+                        &entry.address,
+                        entry.port,
+                        entry.verdict,
+                        &entry.reason,
+                    )
+        };
+        if let Some(old) = self.kept.iter_mut().find(same) {
+            old.count += 1;
+        } else if self.kept.len() < KEPT {
+            self.kept.push(entry);
+        }
+    }
+
+    /// The entries, and how many there were in all.
+    pub fn into_parts(self) -> (Vec<Entry>, u64) {
+        (self.kept, self.total)
+    }
+}
