@@ -80,7 +80,7 @@ pub struct InputFile {
 /// The caller's JSON, from `--input` or stdin, for which the caller may take as long as the script may. One byte more
 /// than may be is read, so that the check can refuse it.
 pub fn read_input(file: Option<&Path>, most: u64, wall: Duration) -> Result<Vec<u8>, InputsError> {
-    let read = match file {
+    let read = match file.filter(|path| *path != Path::new("-")) {
         Some(path) => open_to_read(path).and_then(|file| read_all(file, most + 1, wall)),
         None => read_all(io::stdin(), most + 1, wall),
     };

@@ -4,6 +4,7 @@ use super::{Io, terminal};
 use crate::exit::Exit;
 use crate::report::{Error, Report, Status, Stream};
 use crate::skill::finding::shown;
+use crate::supervisor::collect;
 use crate::target::{Patient, READER_PATIENCE};
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
@@ -76,6 +77,8 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
         }
     }
     match told {
+        // As of a report: a result that is not where the caller wanted it is no success.
+        Ok(()) if unsaved(&report) && matches!(code, Exit::Success) => Exit::Failed,
         Ok(()) => code,
         // Nobody is there to be told: the caller closed its end.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code,
@@ -86,11 +89,21 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
     }
 }
 
+/// Artifacts that are told one by one on stderr.
+const MAX_TOLD: usize = 5;
+
+/// Whether an artifact that the policy would have let out is lost, because the caller's folder has its name.
+fn unsaved(report: &Report) -> bool {
+    report
+        .artifacts
+        .iter()
+        .any(|one| one.refused.as_deref().is_some_and(|why| why.starts_with(collect::UNSAVED)))
+}
+
 /// What the caller must know of a run beside its end, in lines for stderr; the document has the whole of it.
 fn remarks(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
-    // Of a program that coped with a refusal nobody needs to hear.
-    if report.denials_total > 0 && report.status != Status::Ok {
+    if report.denials_total > 0 {
         let mut calls: Vec<&str> = report.denials.iter().map(|denial| denial.syscall.as_str()).collect();
         calls.dedup();
         lines.push(format!(
@@ -99,10 +112,19 @@ fn remarks(report: &Report) -> Vec<String> {
             report.denials_total
         ));
     }
-    for artifact in &report.artifacts {
-        if let Some(why) = &artifact.refused {
-            lines.push(format!("--out: not taken: {}: {why}", shown(&artifact.path)));
-        }
+    let refused: Vec<_> =
+        report.artifacts.iter().filter_map(|one| Some((&one.path, one.refused.as_ref()?))).collect();
+    for (path, why) in refused.iter().take(MAX_TOLD) {
+        lines.push(format!("--out: not taken: {}: {why}", shown(path)));
+    }
+    if refused.len() > MAX_TOLD {
+        lines.push(format!(
+            "--out: {} more were not taken (`artifacts` of the document)",
+            refused.len() - MAX_TOLD
+        ));
+    }
+    if unsaved(report) {
+        lines.push("--out keeps what is in it and takes nothing of the same name\nhint: name a new directory for each run".to_owned());
     }
     lines
 }

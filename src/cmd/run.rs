@@ -24,6 +24,7 @@ use crate::target;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::error::Error;
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 /// The key of a skill's `metadata` that names the shipped requirement set that its scripts import.
@@ -93,6 +94,11 @@ pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
         Ok(ahead) => ahead,
         Err(error) => return launch::usage(&error, io),
     };
+    if args.input.is_none() && std::io::stdin().is_terminal() {
+        // Whoever forgot it sits before a program that seems to do nothing.
+        let what = "reading the input, one JSON object, from the terminal (Ctrl-D ends it)";
+        drop(writeln!(io.err, "skilljail: {what}"));
+    }
     let checked = match check(args, policy, settings.wall, &mut known, &mut laps) {
         Ok(checked) => checked,
         Err(refused) => return refuse(&refused, known, audit.as_ref(), to, io),
@@ -154,10 +160,12 @@ pub(crate) fn check(
     let files =
         inputs::read_files(&args.inputs, limits).map_err(refusal(Status::InputRejected, "in_rejected"))?;
     let runtime_refused = |error: RuntimeError| refusal(Status::SetupFailed, "runtime")(error);
-    let root = runtime::find(args.runtime.as_deref()).map_err(runtime_refused)?;
+    let set = skill.front().metadata.iter().find(|(key, _)| key == REQUIREMENTS).map(|(_, set)| set);
+    let root = runtime::find(args.runtime.as_deref())
+        .map_err(|error| runtime_refused(error.for_set(set.map(String::as_str))))?;
     let runtime = Runtime::open(&root, Verify::Identity).map_err(runtime_refused)?;
     check_runtime(&policy, &runtime)?;
-    if let Some((_, set)) = skill.front().metadata.iter().find(|(key, _)| key == REQUIREMENTS) {
+    if let Some(set) = set {
         runtime.needs(set).map_err(runtime_refused)?;
     }
     laps.lap("runtime");

@@ -104,6 +104,14 @@ pub enum RuntimeError {
         /// What to do.
         hint: String,
     },
+    /// What was named is something else.
+    #[error("{}: not a pinned Python: it has no {missing}\nhint: skilljail runtime build --out DIR makes one", path.display())]
+    NotOne {
+        /// The directory.
+        path: PathBuf,
+        /// What every tree has.
+        missing: &'static str,
+    },
     /// A build that names no place, by a user who has none.
     #[error(
         "no place for a runtime: uid {uid} has no home in the password database ($HOME is not looked at)\nhint: skilljail runtime build --out DIR"
@@ -156,6 +164,17 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
+    /// The same for a skill that needs a set: building a plain tree first would be a step too many.
+    pub(crate) fn for_set(self, set: Option<&str>) -> Self {
+        match (self, set) {
+            (Self::NotFound { looked, hint }, Some(set)) => {
+                let (build, rest) = hint.split_once("runtime build").unwrap_or((&hint, ""));
+                Self::NotFound { looked, hint: format!("{build}runtime build --requirements {set}{rest}") }
+            }
+            (other, _) => other,
+        }
+    }
+
     /// Shapes an I/O error; to be used with `map_err`.
     pub(crate) fn io(step: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_path_buf();

@@ -148,7 +148,7 @@ impl Runtime {
         let Some(text) = sets::shipped(set) else {
             return Err(RuntimeError::Requirements {
                 name: set.to_owned(),
-                why: "no such set".to_owned(),
+                why: "no such set (the skill's `metadata.requirements` names it)".to_owned(),
                 hint: "shipped sets are data and tfrobot",
             });
         };

@@ -21,6 +21,16 @@ pub(super) struct Opened<'a> {
 
 impl<'a> Opened<'a> {
     pub(super) fn new(root: &'a Path) -> Result<Self, RuntimeError> {
+        // Of a folder that is something else, who may write to it is no news.
+        Self::of(root).map_err(|error| match root.join(IDENTITY).symlink_metadata() {
+            Err(absent) if absent.kind() == std::io::ErrorKind::NotFound && root.is_dir() => {
+                RuntimeError::NotOne { path: root.to_path_buf(), missing: IDENTITY }
+            }
+            _ => error,
+        })
+    }
+
+    fn of(root: &'a Path) -> Result<Self, RuntimeError> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let directory = nix::fcntl::open(root, flags, Mode::empty())
             .map_err(RuntimeError::errno("open runtime", root))?;

@@ -18,6 +18,8 @@ use std::path::Path;
 
 /// Refusals that are listed one by one; the rest is counted.
 const MAX_REFUSALS: usize = 64;
+/// How a refusal begins that is the fault of the folder that the caller named.
+pub const UNSAVED: &str = "cannot be saved";
 const BENEATH: ResolveFlag = ResolveFlag::RESOLVE_BENEATH
     .union(ResolveFlag::RESOLVE_NO_SYMLINKS)
     .union(ResolveFlag::RESOLVE_NO_XDEV)
@@ -174,7 +176,7 @@ impl Collector<'_> {
         };
         match made {
             Ok(made) => self.directory(from.as_fd(), made.as_fd(), shown, saved, depth + 1),
-            Err(errno) => self.refuse(shown, 0, &format!("its directory in --out cannot be made: {errno}")),
+            Err(errno) => self.refuse(shown, 0, &format!("{UNSAVED}: its directory: {errno}")),
         }
     }
 
@@ -218,7 +220,7 @@ impl Collector<'_> {
                     refused: None,
                 });
             }
-            Err(error) => self.refuse(shown, size, &format!("cannot be saved: {error}")),
+            Err(error) => self.refuse(shown, size, &format!("{UNSAVED}: {error}")),
         }
     }
 }

@@ -155,6 +155,11 @@ time.sleep(60)
     assert_eq!(fs::read_to_string(out.join("mine.txt")).unwrap(), "mine");
     assert_eq!(fs::read_to_string(out.join("new.txt")).unwrap(), "of the script");
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "no symbolic link of --out is followed");
+    // A second run into the same folder: the old file stays, and that is no success.
+    let again = Skill::new("open('/workdir/out/new.txt', 'w').write('of another')");
+    let ran = again.run().args(["--out"]).args([&out]).go();
+    assert_eq!((ran.status(), ran.code), ("ok", 3), "{ran:?}");
+    assert_eq!(fs::read_to_string(out.join("new.txt")).unwrap(), "of the script");
     let ran = Skill::new("open('/workdir/out/x', 'w').write('x')").run().go();
     assert_eq!(ran.report["artifacts"], serde_json::json!([]));
 }
