@@ -232,14 +232,11 @@ pub(crate) fn data(place: &Place, rounds: usize, table: &mut Table) {
     };
     let bare = std::env::var("BENCH_DATA_PYTHON").ok().filter(|path| Path::new(path).exists());
     let skill = checkout().join("skills/table-stats");
-    let input = checkout().join("skills/table-stats/examples/stats.input.json");
-    let mut list = run_words(place, runtime, &skill, "stats.py");
-    if let Ok(files) = std::env::var("BENCH_DATA_IN") {
-        list.extend(["--in".to_owned(), files]);
-    }
+    let input = checkout().join("skills/table-stats/examples/describe.input.json");
+    let list = run_words(place, runtime, &skill, "describe.py");
     let mut cases = vec![Case::new("skilljail", list)];
     match bare {
-        Some(python) => cases.push(Case::new("bare", [&python, &text(&skill.join("scripts/stats.py"))])),
+        Some(python) => cases.push(Case::new("bare", [&python, &text(&skill.join("scripts/describe.py"))])),
         None => table.skip(
             "table-stats",
             "bare",

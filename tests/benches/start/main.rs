@@ -20,6 +20,8 @@ mod warm;
 use place::Place;
 use table::Table;
 
+type Part = fn(&Place, usize, &mut Table);
+
 /// More rounds, better medians: `BENCH_ROUNDS=300`.
 fn rounds() -> usize {
     std::env::var("BENCH_ROUNDS").ok().and_then(|word| word.parse().ok()).unwrap_or(100)
@@ -32,7 +34,7 @@ fn main() {
     let only = std::env::var("BENCH_ONLY").unwrap_or_default();
     let wanted = |part: &str| only.is_empty() || only.split(',').any(|word| word == part);
     let mut table = Table::new(&place, rounds);
-    let parts: [(&str, fn(&Place, usize, &mut Table)); 7] = [
+    let parts: [(&str, Part); 7] = [
         ("exec", cases::exec),
         ("run", cases::run),
         ("data", cases::data),

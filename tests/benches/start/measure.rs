@@ -1,7 +1,5 @@
 //! Cases in turn, round by round; several at once.
 
-use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::Pid;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -39,11 +37,10 @@ impl Case {
         let mut command = self.command();
         command.stderr(Stdio::null());
         let start = Instant::now();
-        let child = command.spawn().expect("it starts");
-        let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid fits"));
-        let status = waitpid(pid, None).expect("it can be waited for");
+        let mut child = command.spawn().expect("it starts");
+        let status = child.wait().expect("it can be waited for");
         let took = start.elapsed();
-        assert!(matches!(status, WaitStatus::Exited(_, 0)), "{}: {status:?}", self.name);
+        assert!(status.success(), "{}: {status}", self.name);
         took
     }
 

@@ -32,12 +32,12 @@ pub(crate) fn measure(place: &Place, rounds: usize, table: &mut Table) {
     match &place.data {
         Some(runtime) => {
             let folder = checkout().join("skills/table-stats");
-            let input = std::fs::read(folder.join("examples/stats.input.json")).expect("an example");
+            let input = std::fs::read(folder.join("examples/describe.input.json")).expect("an example");
             let stats = Skill {
                 name: "table-stats",
                 runtime,
                 folder,
-                script: "stats.py",
+                script: "describe.py",
                 input,
                 rounds: (rounds / 5).clamp(10, 30),
                 wanted: 0.03,
@@ -79,11 +79,6 @@ fn once(place: &Place, skill: &Skill<'_>, warm: bool) -> Option<(Duration, u64)>
     let fifo = place.at("report");
     let mut command = Command::new(&place.program);
     command.args(["run", "--runtime"]).arg(skill.runtime).arg(&skill.folder).arg(skill.script);
-    if let Ok(files) = std::env::var("BENCH_DATA_IN")
-        && skill.name != "echo"
-    {
-        command.args(["--in", &files]);
-    }
     let mut idle = 0;
     let mut reader = None;
     if warm {
