@@ -10,7 +10,7 @@ BIN := target/$(PROFILE)/skilljail
 RUNTIME := .run/runtime
 
 
-.PHONY: help run build test test-as-user test-cpython test-data test-vm lint static soak doctor schemas clean
+.PHONY: help run build test test-as-user test-cpython test-data test-vm lint static bench bench-parts bench-readme soak doctor schemas clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
@@ -69,6 +69,35 @@ bench-check: prerequisites ## `check` of 200 files beside sha256sum of the same 
 bench-policy: prerequisites ## how long loading, proving and comparing policies take
 	@$(HEAVY) --test policy figures -- --nocapture
 
+# What is measured is what a production host installs. `BENCH_ROUNDS=300 make bench` is steadier, `BENCH_ONLY=exec,run` shorter.
+BENCH = $(CARGO) bench --locked --profile $(PROFILE) --features bench
+BENCH_RUNTIMES := .run/bench
+DATA_PYTHON ?= $(shell for p in $$(type -ap python3); do \
+  $$p -Ic 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+
+# The set `data` twice: pinned, and outside of any jail, to compare with. Both need pip's index; without it they are skipped.
+$(BENCH_RUNTIMES)/plain/runtime.json: | static
+	@mkdir -p $(BENCH_RUNTIMES)
+	@target/static/skilljail-core runtime build --python /usr/bin/python3 --out $(BENCH_RUNTIMES)/plain
+
+$(BENCH_RUNTIMES)/data.tried: | static
+	@mkdir -p $(BENCH_RUNTIMES)
+	@if [ -n "$(DATA_PYTHON)" ] && $(DATA_PYTHON) -m venv $(BENCH_RUNTIMES)/venv && \
+	  $(BENCH_RUNTIMES)/venv/bin/pip install -q -r src/runtime/sets/data.txt && \
+	  target/static/skilljail-core runtime build --python $(DATA_PYTHON) --requirements data --out $(BENCH_RUNTIMES)/data; \
+	  then :; else echo "SKIP table-stats: no pip, or no index" >&2; fi; touch $@
+
+bench: static $(BENCH_RUNTIMES)/plain/runtime.json $(BENCH_RUNTIMES)/data.tried ## a start, a run, a warm run beside bare programs and other jails (Debian: bubblewrap firejail crun musl-tools)
+	@BENCH_BIN=$(CURDIR)/target/static/skilljail-core BENCH_RUNTIME=$(CURDIR)/$(BENCH_RUNTIMES)/plain \
+	  BENCH_DATA_RUNTIME=$(CURDIR)/$(BENCH_RUNTIMES)/data BENCH_DATA_PYTHON=$(CURDIR)/$(BENCH_RUNTIMES)/venv/bin/python3 \
+	  $(BENCH) --bench start
+
+bench-parts: prerequisites ## the parts of a start one by one: filter, proof, policy, frontmatter, input, report
+	@$(BENCH) --bench parts
+
+bench-readme: bench ## the same, and its ratios into README
+	@tests/benches/readme .run/bench-*.json
+
 soak: prerequisites ## a hundred runs at once and ten thousand in a row, and nothing left behind
 	@$(HEAVY) --test soak -- --nocapture
 
@@ -100,7 +129,10 @@ schemas: build ## regenerate the committed JSON schemas from the types
 	@$(BIN) gen schema policy > policies/policy.schema.json
 	@$(BIN) gen schema report > integration/report.schema.json
 
-TARGET ?= $(shell rustc -vV | sed -n 's/^host: //p')
+# Linked against musl where that target is installed (rustup target add x86_64-unknown-linux-musl): glibc asks the processor some
+# 70 questions at each start, static or not, which on a virtual machine take half of what a start of ours takes.
+TARGET ?= $(shell host=$$(rustc -vV | sed -n 's/^host: //p'); musl=$${host/-gnu/-musl}; \
+  if [ -d "$$(rustc --print sysroot)/lib/rustlib/$$musl" ]; then echo $$musl; else echo $$host; fi)
 
 # With crt-static the binary needs no file of the host; an explicit target keeps build scripts and macros dynamic.
 static: prerequisites ## self-contained executables in target/static/: the full one, and the core one for production hosts

@@ -6,6 +6,8 @@
     reason = "a test fails by panicking, and a skip says why"
 )]
 
+#[path = "warm/ends.rs"]
+mod ends;
 mod support;
 
 use serde_json::{Value, json};

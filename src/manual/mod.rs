@@ -5,11 +5,13 @@
 //! - [`layers`]: each wall, what it stops, what it rests on.
 //! - [`statuses`]: every word a result document may begin with, and on whose testimony.
 //! - [`defaults`]: why each default is what it is.
+//! - [`speed`]: what a start consists of, what was done about each part, and jails that are started ahead.
 //! - [`known_limits`]: what is not stopped.
 
 pub mod defaults;
 pub mod known_limits;
 pub mod layers;
 pub mod least_capability;
+pub mod speed;
 pub mod statuses;
 pub mod threat_model;

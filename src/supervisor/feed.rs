@@ -5,8 +5,8 @@ use crate::sys::fd;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 
-/// One read's size; a pipe holds 64 KiB.
-const CHUNK: usize = 64 << 10;
+/// One read's size: a pipe holds 64 KiB, but most of what comes is short.
+const CHUNK: usize = 8 << 10;
 
 /// What is still to be written, and the pipe for it while somebody may read it.
 #[derive(Debug)]

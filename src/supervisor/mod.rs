@@ -114,8 +114,6 @@ fn launch(
     };
     let cloned_at = Instant::now();
     let idmap = layers.idmap.clone();
-    // The child has its copies; with ours open, no pipe would ever say end of file.
-    drop(layers);
     let proc_pid = pid_in_proc(&pidfd).map_err(failed("the child's pid in /proc"));
     let mut jail = watch::Jail::new(pid, pidfd, ours, cancel, &limits, started);
     #[cfg(feature = "lab")]
@@ -135,6 +133,9 @@ fn launch(
         ("maps", cloned_at.elapsed()),
     ]);
     let ready = mapped.and_then(|()| channel::send_go(jail.channel()).map_err(failed("send go")));
+    // The child has its copies; with ours open, no pipe would ever say end of file. Not before the child was let go: it is
+    // on the way now, and we have time.
+    drop(layers);
     match ready {
         Ok(()) => jail.watch(&mut callers.secrets, &mut callers.warm),
         Err(error) => jail.fail(error),

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
-/// One read's size; a pipe holds 64 KiB.
-const CHUNK: usize = 64 << 10;
+/// One read's size. A pipe holds 64 KiB, but most that is said is short, and what is read into is memory to be made.
+const CHUNK: usize = 8 << 10;
 
 /// What is kept of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Stream {
 
     /// Reads what is there, until the pipe is empty, closed, or over its cap.
     pub fn read_available(&mut self) -> io::Result<()> {
-        let mut chunk = vec![0u8; CHUNK];
+        let mut chunk = [0u8; CHUNK];
         while let (Some(pipe), false) = (&self.pipe, self.over()) {
             match fd::read(pipe.as_raw_fd(), &mut chunk) {
                 Ok(0) => self.pipe = None,

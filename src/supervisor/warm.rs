@@ -25,6 +25,11 @@ pub struct Ready {
     pub idle_kib: Option<u64>,
 }
 
+/// Passes on that the script waits.
+pub type Tell<'a> = Box<dyn FnMut(&Ready) -> io::Result<()> + 'a>;
+/// Judges an input.
+pub type Check<'a> = Box<dyn FnMut(&[u8]) -> Result<(), String> + 'a>;
+
 /// The caller's side of a warm run.
 pub struct Caller<'a> {
     /// Set-up and imports may take this long.
@@ -34,9 +39,9 @@ pub struct Caller<'a> {
     /// Most bytes of an input.
     pub most: u64,
     /// Is told once, when the script waits.
-    pub tell: Box<dyn FnMut(&Ready) -> io::Result<()> + 'a>,
+    pub tell: Tell<'a>,
     /// Judges the input by the contract; the text says what is wrong.
-    pub check: Box<dyn FnMut(&[u8]) -> Result<(), String> + 'a>,
+    pub check: Check<'a>,
 }
 
 /// What went before the run's own time.

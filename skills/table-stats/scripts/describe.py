@@ -108,8 +108,7 @@ def read_table(pd, data):
     return table
 
 
-def describe(data):
-    np, pd = imports()
+def describe(np, pd, data):
     table = read_table(pd, data)
     is_number = pd.api.types.is_numeric_dtype
     is_bool = pd.api.types.is_bool_dtype
@@ -131,9 +130,10 @@ def describe(data):
 
 
 def main():
-    data = json.load(sys.stdin)
     try:
-        result = describe(data)
+        # Before the input: a jail that was started ahead has it behind it.
+        np, pd = imports()
+        result = describe(np, pd, json.load(sys.stdin))
     except Refusal as refusal:
         result = {"error": {"code": refusal.code, "message": str(refusal)}}
     print(json.dumps(result, ensure_ascii=False))

@@ -26,6 +26,8 @@ const LEFT_OUT: [&str; 13] = [
 const START_UP: [&str; 2] = ["sitecustomize.py", "usercustomize.py"];
 /// What only `tkinter` and the tests load.
 const MODULES_LEFT_OUT: [&str; 5] = ["_tkinter.", "_test", "_ctypes_test.", "xxlimited", "_xx"];
+/// See `start_up.py`.
+const START_UP_MODULE: &str = include_str!("start_up.py");
 /// Where a bundle of authorities usually is, for interpreters whose OpenSSL does not say.
 const BUNDLES: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
@@ -47,11 +49,10 @@ pub(super) fn lay_stdlib(tree: &Tree, python: &Interpreter, stdlib: &str) -> Res
 }
 
 /// `site` imports this module last, from the first directory of `sys.path`, so a skill's own is never looked for.
+/// It also spares what the collector takes while modules are imported and when the interpreter ends.
 /// Python's zip entry goes (it would cost a look-up for each import), the skill's folder comes last.
 fn start_up(stdlib: &str) -> String {
-    format!(
-        "import sys\n\nsys.path[:] = [\n    \"/{stdlib}\",\n    \"/{stdlib}/lib-dynload\",\n    \"/{stdlib}/site-packages\",\n    \"/skill/scripts\",\n]\n"
-    )
+    START_UP_MODULE.replace("STDLIB", stdlib)
 }
 
 fn copy_below(tree: &Tree, from: &Path, to: &str) -> Result<(), RuntimeError> {
