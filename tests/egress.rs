@@ -12,6 +12,11 @@
 mod bench;
 #[path = "egress/clients.rs"]
 mod clients;
+#[path = "skills/examples.rs"]
+#[allow(dead_code, reason = "each test target uses its part")]
+mod examples;
+#[path = "egress/fetch.rs"]
+mod fetch;
 #[path = "egress/limits.rs"]
 mod limits;
 #[path = "egress/policy.rs"]

@@ -103,12 +103,14 @@ while True:
     if not sent and events[0][1] & select.EPOLLOUT:
         assert s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
         s.send(REQUEST); sent = True
-    try:
-        part = s.recv(4096)
-    except BlockingIOError:
-        continue
-    text += part
-    if not part: break
+    # Edge-triggered: everything that is there has to be read before the next wait.
+    ended = False
+    while True:
+        try: part = s.recv(4096)
+        except BlockingIOError: break
+        text += part
+        if not part: ended = True; break
+    if ended: break
 said['epoll'] = text.endswith(b'hello m /')
 first = socket.create_connection(('api.example.org', 8084)).makefile('rwb', 0)
 said['first'] = first.readline().decode()
