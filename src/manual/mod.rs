@@ -5,9 +5,11 @@
 //! - [`layers`]: each wall, what it stops, what it rests on.
 //! - [`statuses`]: every word a result document may begin with, and on whose testimony.
 //! - [`defaults`]: why each default is what it is.
+//! - [`egress`]: where a skill may connect to, and what that cannot stop.
 //! - [`known_limits`]: what is not stopped.
 
 pub mod defaults;
+pub mod egress;
 pub mod known_limits;
 pub mod layers;
 pub mod least_capability;
