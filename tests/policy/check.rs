@@ -173,7 +173,7 @@ fn no_rule_finds_anything_where_nothing_is_wrong() {
     // tfrobot's contract is optional by its protocol, and its network public as that of egress-public.
     assert_eq!(
         rules,
-        [vec![], vec![], vec!["SJ-P026", "SJ-P091"], vec![], vec!["SJ-P091", "SJ-P092"]],
+        [vec![], vec![], vec!["SJ-P091", "SJ-P026"], vec![], vec!["SJ-P091", "SJ-P092"]],
         "{checked:#}"
     );
 }
