@@ -66,6 +66,9 @@ fuzz-parsers: prerequisites ## a minute of mutated bytes for each parser of a pa
 bench-check: prerequisites ## `check` of 200 files beside sha256sum of the same tree
 	@$(HEAVY) --test skill speed -- --nocapture
 
+bench-egress: prerequisites ## what the egress relay costs, beside the same client outside of the jail
+	@$(HEAVY) --test egress figures -- --nocapture
+
 bench-policy: prerequisites ## how long loading, proving and comparing policies take
 	@$(HEAVY) --test policy figures -- --nocapture
 

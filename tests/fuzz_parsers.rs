@@ -8,6 +8,7 @@
 #![cfg(feature = "review")]
 
 use nix::time::{ClockId, clock_gettime};
+use skilljail::egress::{dns, hello, tap};
 use skilljail::skill::admission::{Surroundings, review};
 use skilljail::skill::finding::Finding;
 use skilljail::skill::rules::Cost;
@@ -242,9 +243,48 @@ fn review_target(bytes: &[u8]) {
     places_are_in_the_file(&review(&[("scripts/a.py", bytes)], &around), bytes);
 }
 
+/// Questions of a script, and answers of a resolver.
+fn dns_target(bytes: &[u8]) {
+    match dns::question(bytes) {
+        Ok(question) => {
+            let addresses = ["93.184.216.34".parse().unwrap(), "2606:2800:220:1::34".parse().unwrap()];
+            for reply in
+                [dns::Reply::Addresses(&addresses, 60), dns::Reply::Text("refused"), dns::Reply::Refused]
+            {
+                let answer =
+                    dns::reply(&question, &reply, question.limit).expect("what was read can be answered");
+                assert!(answer.len() <= question.limit.max(600), "{} bytes", answer.len());
+                assert_eq!(answer[..2], bytes[..2]);
+            }
+        }
+        Err(Some(answer)) => assert!(answer.len() <= bytes.len().max(12) + 300),
+        Err(None) => {}
+    }
+    for name in ["api.example.org", "a"] {
+        let id = bytes.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
+        for v6 in [false, true] {
+            if let Some(dns::Answer::Addresses(list, _)) = dns::answer(bytes, id, name, v6) {
+                assert!(list.len() <= 16 && list.iter().all(|address| address.is_ipv6() == v6));
+            }
+        }
+    }
+}
+
+fn client_hello_target(bytes: &[u8]) {
+    let whole = hello::read(bytes);
+    // What is known of a beginning does not change with what follows.
+    for end in [bytes.len() / 3, bytes.len() / 2] {
+        let part = hello::read(&bytes[..end]);
+        assert!(part == hello::Hello::Incomplete || part == whole, "{part:?} became {whole:?}");
+    }
+    drop(tap::attempt(bytes, &[443]));
+}
+
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 4] = [
+const TARGETS: [(&str, Target); 6] = [
+    ("dns", dns_target),
+    ("client_hello", client_hello_target),
     ("frontmatter", frontmatter_target),
     ("xray", xray_target),
     ("skillenv", skillenv_target),

@@ -51,7 +51,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("render", with(&["audit", "plan", "report", "attack", "fuzz"])),
         ("attack", with(&["supervisor", "plan", "report", "sys"])),
         ("fuzz", with(&["attack", "supervisor", "plan", "report", "sys"])),
-        ("audit", with(&["plan", "layer"])),
+        ("audit", with(&["plan", "layer", "egress"])),
         ("supervisor", with(&["plan", "layer", "notify", "egress", "payload", "report", "sys", "digest"])),
         ("report", with(&["plan", "layer", "notify", "egress", "sys"])),
         ("plan", with(&["layer", "payload"])),

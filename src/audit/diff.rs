@@ -3,6 +3,7 @@
 //! The filter is compared exactly: both programs are followed over the whole input space. Everything else is compared in
 //! its own terms, and whatever is left of the plan at the end that nothing here has a term for counts as wider.
 
+mod egress;
 mod filter;
 mod terms;
 

@@ -1,6 +1,7 @@
 //! What each layer answers to one call.
 
 mod call;
+mod egress;
 mod files;
 mod suggest;
 
@@ -210,6 +211,9 @@ fn network(plan: &Plan, call: &Call) -> Option<Answer> {
         return None;
     }
     let reaches = matches!(call.syscall().name.as_str(), "connect" | "sendto" | "sendmsg" | "sendmmsg");
+    if let Some(egress) = &plan.net.egress {
+        return Some(egress::answer(egress, reaches, call.address()));
+    }
     let none = plan.net.mode == NetworkMode::None;
     Some(Answer {
         layer: "net",

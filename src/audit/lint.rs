@@ -4,6 +4,7 @@
 //! look at the plan. Ids are never reused.
 
 mod calls;
+mod egress;
 mod layers;
 mod limits;
 mod words;
@@ -135,6 +136,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
     std::iter::once(&REFUSED)
         .chain(limits::RULES)
         .chain(layers::RULES)
+        .chain(egress::RULES)
         .chain(words::RULES)
         .chain(calls::RULES)
 }

@@ -1,6 +1,7 @@
 //! The sections of a sheet: for each layer what is allowed and why, what is refused and what the program sees.
 
 mod calls;
+mod egress;
 mod limits;
 
 pub use calls::{conditions, seen};
@@ -152,17 +153,17 @@ fn mounts(plan: &Plan) -> Section {
 }
 
 fn net(plan: &Plan) -> Section {
-    let mode = match plan.net.mode {
-        NetworkMode::None => {
-            "none: an empty network namespace whose loopback is down; nothing can be reached".to_owned()
-        }
-        #[allow(unreachable_patterns, reason = "more modes are to come")]
-        other => format!("{other:?}"),
+    let (mode, tables) = match (plan.net.mode, &plan.net.egress) {
+        (NetworkMode::Egress, Some(egress)) => (
+            "egress: a network namespace without a way out, where every address is its own: a connection to a listed port reaches a listener that the supervisor serves, and the supervisor alone dials, to the very address that it judged",
+            egress::tables(egress),
+        ),
+        _ => ("none: an empty network namespace whose loopback is down; nothing can be reached", Vec::new()),
     };
     section(
         "net",
         format!("{mode}. {} The host name inside is {}.", plan.net.reason, plan.net.hostname),
-        Vec::new(),
+        tables,
     )
 }
 

@@ -5,7 +5,8 @@ use super::sheet::{Proof, Sentence, Wall};
 use crate::layer::landlock::Grant;
 use crate::layer::mounts::{Flag, Op, Source};
 use crate::plan::Plan;
-use crate::policy::{NetworkMode, Policy};
+use crate::policy::egress::{Allowed, EgressMode};
+use crate::policy::{Egress, NetworkMode, Policy};
 use crate::seccomp::{Arch, Compiled, guarantee};
 
 /// What the plan must say; the error is what breaks it.
@@ -308,19 +309,75 @@ const CLAIMS: &[Claim] = &[
     },
 ];
 
+/// What stands instead of `no_address` where a policy has egress; what can be reached goes before it.
+const ONLY_LISTED: Claim = Claim {
+    id: "only_listed",
+    text: "Nothing else can be reached: not the host, not 127.0.0.1, not a private, link-local or metadata address, whatever a name says that it is.",
+    contrary: "Sockets other than TCP's and the resolver's can be made, or something can listen.",
+    by: &[
+        (
+            "net",
+            "a network namespace without a way out: every address is its own, and the supervisor serves the listed ports",
+        ),
+        (
+            "egress",
+            "the supervisor judges each name and each address, pins them for the run and dials the address that it judged",
+        ),
+        ("seccomp", "sockets of TCP and UDP only; bind, listen and accept are refused"),
+    ],
+    guarantees: &[
+        "only socket(domain in {AF_INET, AF_INET6})",
+        "never socket(type=SOCK_RAW)",
+        "never bind",
+        "never listen",
+        "only socketpair(domain=AF_UNIX)",
+    ],
+    tests: &[
+        "tests/egress/ssrf.rs the_seven_questions",
+        "tests/egress/clients.rs http_client_reaches_an_allowed_name",
+    ],
+    plan: None,
+};
+
+fn reached(egress: &Egress) -> String {
+    let list = |items: Vec<String>| items.join(", ");
+    match egress.mode {
+        EgressMode::Public => {
+            let ports = list(egress.ports.iter().map(ToString::to_string).collect());
+            format!("Every public address can be reached, by TCP on the ports {ports}.")
+        }
+        EgressMode::Names if egress.ports.is_empty() => {
+            "No name is listed, so nothing can be reached.".to_owned()
+        }
+        EgressMode::Names => {
+            let each = |allowed: &Allowed| {
+                allowed.ports.iter().map(|port| format!("{}:{port}", allowed.name)).collect::<Vec<_>>()
+            };
+            let names = list(egress.allow.iter().flat_map(each).collect());
+            format!("Only the names {names} can be reached, by TCP.")
+        }
+    }
+}
+
 /// Every sentence, held against a policy.
 pub fn of(policy: &Policy, plan: &Plan) -> Vec<Sentence> {
     let mut sentences: Vec<Sentence> =
         CLAIMS.iter().map(|claim| judge(claim, policy.filter(), plan)).collect();
-    if plan.net.mode != NetworkMode::None {
-        sentences.retain(|sentence| sentence.id != "no_address");
+    if let Some(egress) = &plan.net.egress {
+        let mut told = judge(&ONLY_LISTED, policy.filter(), plan);
+        if told.holds {
+            told.text = format!("{} {}", reached(egress), ONLY_LISTED.text);
+        }
+        for sentence in sentences.iter_mut().filter(|sentence| sentence.id == "no_address") {
+            *sentence = told.clone();
+        }
     }
     sentences
 }
 
 /// Every test that a sentence names, as `file function`.
 pub fn tests() -> impl Iterator<Item = &'static str> {
-    CLAIMS.iter().flat_map(|claim| claim.tests.iter().copied())
+    CLAIMS.iter().chain([&ONLY_LISTED]).flat_map(|claim| claim.tests.iter().copied())
 }
 
 fn judge(claim: &Claim, filter: &Compiled, plan: &Plan) -> Sentence {
@@ -387,8 +444,7 @@ fn paths(plan: &Plan, which: impl Fn(Grant) -> bool) -> Vec<&str> {
 fn no_network(plan: &Plan) -> Result<(), String> {
     match plan.net.mode {
         NetworkMode::None => Ok(()),
-        #[allow(unreachable_patterns, reason = "more modes are to come")]
-        _ => Err(format!("the network mode is {:?}: {}", plan.net.mode, plan.net.reason)),
+        NetworkMode::Egress => Err(format!("the network mode is {:?}: {}", plan.net.mode, plan.net.reason)),
     }
 }
 

@@ -64,7 +64,7 @@ impl Token {
 /// its way for the old one finds nothing.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
-    slots: Vec<Option<T>>,
+    all: Vec<Option<T>>,
     free: Vec<u32>,
     freed: Vec<u32>,
     open: usize,
@@ -72,37 +72,37 @@ pub(super) struct Slots<T> {
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), freed: Vec::new(), open: 0 }
+        Self { all: Vec::new(), free: Vec::new(), freed: Vec::new(), open: 0 }
     }
 }
 
 impl<T> Slots<T> {
     /// The number that the next one will have.
     pub(super) fn next(&self) -> u32 {
-        self.free.last().copied().unwrap_or_else(|| u32::try_from(self.slots.len()).unwrap_or(u32::MAX))
+        self.free.last().copied().unwrap_or_else(|| u32::try_from(self.all.len()).unwrap_or(u32::MAX))
     }
 
     /// Puts one in.
     pub(super) fn insert(&mut self, value: T) -> u32 {
         self.open += 1;
         if let Some(index) = self.free.pop()
-            && let Some(slot) = self.slots.get_mut(index as usize)
+            && let Some(slot) = self.all.get_mut(index as usize)
         {
             *slot = Some(value);
             return index;
         }
-        self.slots.push(Some(value));
-        u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+        self.all.push(Some(value));
+        u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
     }
 
     /// The one of this number.
     pub(super) fn slot(&mut self, index: u32) -> Option<&mut T> {
-        self.slots.get_mut(index as usize)?.as_mut()
+        self.all.get_mut(index as usize)?.as_mut()
     }
 
     /// Takes one out.
     pub(super) fn take(&mut self, index: u32) -> Option<T> {
-        let value = self.slots.get_mut(index as usize)?.take()?;
+        let value = self.all.get_mut(index as usize)?.take()?;
         self.freed.push(index);
         self.open -= 1;
         Some(value)
@@ -125,7 +125,7 @@ impl<T> Slots<T> {
 
     /// The numbers of all of them.
     pub(super) fn numbers(&self) -> Vec<u32> {
-        (0..).zip(&self.slots).filter(|(_, slot)| slot.is_some()).map(|(index, _)| index).collect()
+        (0..).zip(&self.all).filter(|(_, slot)| slot.is_some()).map(|(index, _)| index).collect()
     }
 }
 

@@ -19,6 +19,7 @@ mod upstream;
 pub use log::Entry;
 
 use crate::policy::Egress;
+use crate::sys::rlimit;
 use crate::sys::rtnetlink::Routes;
 use hub::{Hub, Token};
 use log::Log;
@@ -35,6 +36,8 @@ use upstream::Servers;
 const TICK: Duration = Duration::from_millis(100);
 /// How long the rest of what a script sent may take to leave after its end, where the far end takes it.
 const DRAIN: Duration = Duration::from_secs(2);
+/// Descriptors that the supervisor asks for: six for each connection that a jail's descriptors allow, and many more.
+const MAX_OPEN_FILES: u64 = 8_192;
 /// Waits of the epoll set in one turn, so that the supervisor's other work is not kept waiting.
 const ROUNDS: usize = 8;
 
@@ -83,6 +86,13 @@ pub struct Broker {
 impl Broker {
     /// Takes over the jail's sockets.
     pub fn new(prepared: Prepared, sockets: Sockets) -> io::Result<Self> {
+        // Ends of connections, and pipes of the large ones; the jail's own limit was set from the policy.
+        if let Ok((soft, hard)) = rlimit::get(libc::RLIMIT_NOFILE)
+            && soft < hard.min(MAX_OPEN_FILES)
+        {
+            // Where that fails, connections beyond the limit are refused and written down.
+            drop(rlimit::set(libc::RLIMIT_NOFILE, hard.min(MAX_OPEN_FILES), hard));
+        }
         let hub = Hub {
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
             rules: decide::Rules::new(prepared.egress),

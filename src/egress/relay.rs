@@ -320,17 +320,16 @@ impl Relay {
             connection.moved = Instant::now();
         }
         connection.sniff();
-        let why = match (&up, &down) {
-            (Err(Broken { reading, error }), _) => {
-                Some(broken(if *reading { "script" } else { "far" }, error))
-            }
-            (_, Err(Broken { reading, error })) => {
-                Some(broken(if *reading { "far" } else { "script" }, error))
-            }
+        let script = match (&up, &down) {
+            (Err(Broken { reading, error }), _) => Some((*reading, error)),
+            (_, Err(Broken { reading, error })) => Some((!*reading, error)),
             _ => None,
         };
-        if let Some(why) = why {
-            return self.close(index, Verdict::Failed, &why, hub);
+        if let Some((script, error)) = script {
+            // A program that closes with bytes unread resets: nothing failed.
+            let verdict = if script { Verdict::Allowed } else { Verdict::Failed };
+            let why = broken(if script { "script's" } else { "far" }, error);
+            return self.close(index, verdict, &why, hub);
         }
         if self.bytes > budget {
             return self.close(index, Verdict::Failed, "more bytes than the policy allows a run", hub);
@@ -408,7 +407,11 @@ impl Relay {
         if let Some(outer) = &connection.outer {
             reset(outer);
         }
-        hub.note(connection.entry(verdict, why.to_owned()));
+        let why = match verdict {
+            Verdict::Refused => why.to_owned(),
+            Verdict::Allowed | Verdict::Failed => format!("{}; {why}", connection.why),
+        };
+        hub.note(connection.entry(verdict, why));
     }
 
     /// Whether something that the script sent is still on its way to a far end that takes it.

@@ -6,9 +6,11 @@
 //! - [`statuses`]: every word a result document may begin with, and on whose testimony.
 //! - [`defaults`]: why each default is what it is.
 //! - [`speed`]: what a start consists of, what was done about each part, and jails that are started ahead.
+//! - [`egress`]: where a skill may connect to, and what that cannot stop.
 //! - [`known_limits`]: what is not stopped.
 
 pub mod defaults;
+pub mod egress;
 pub mod known_limits;
 pub mod layers;
 pub mod least_capability;

@@ -143,7 +143,9 @@ impl Pattern {
             return Err("a wildcard needs a name of two labels or more below it");
         };
         // A suffix that is not on the list counts as one by the list's own default rule: its last label.
-        if psl::suffix(base.as_str().as_bytes()).is_none_or(|suffix| suffix == base.as_str()) {
+        let is_suffix = |name: &str| psl::suffix(name.as_bytes()).is_none_or(|suffix| suffix == name);
+        // And some have every name below a name, such as *.compute.amazonaws.com.cn.
+        if is_suffix(base.as_str()) || is_suffix(&format!("x.{base}")) {
             return Err("a wildcard of a public suffix would be everybody's names");
         }
         Ok(Self::Wildcard(base))
@@ -443,7 +445,7 @@ mod tests {
             "*.org",
             "*.co.uk",
             "*.github.io",
-            "*.amazonaws.com.cn",
+            "*.compute.amazonaws.com.cn",
             "a.*.example.org",
             "*a.example.org",
             "**.example.org",

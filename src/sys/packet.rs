@@ -8,13 +8,20 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 /// Bytes of each packet that are kept: headers.
 pub const SNAP: u32 = 96;
 
-const LD_BYTE: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_ABS) as u16;
-const LD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-const LD_BYTE_X: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_IND) as u16;
-const LDX_HEADER: u16 = (libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH) as u16;
-const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
-const JEQ: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-const RET: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+/// BPF_LD | BPF_B | BPF_ABS (linux/bpf_common.h)
+const LD_BYTE: u16 = 0x30;
+/// BPF_LD | BPF_W | BPF_ABS (linux/bpf_common.h)
+const LD_WORD: u16 = 0x20;
+/// BPF_LD | BPF_B | BPF_IND (linux/bpf_common.h)
+const LD_BYTE_X: u16 = 0x50;
+/// BPF_LDX | BPF_B | BPF_MSH (linux/bpf_common.h)
+const LDX_HEADER: u16 = 0xb1;
+/// BPF_ALU | BPF_AND | BPF_K (linux/bpf_common.h)
+const AND: u16 = 0x54;
+/// BPF_JMP | BPF_JEQ | BPF_K (linux/bpf_common.h)
+const JEQ: u16 = 0x15;
+/// BPF_RET | BPF_K (linux/bpf_common.h)
+const RET: u16 = 0x06;
 /// SKF_AD_OFF + SKF_AD_PKTTYPE (linux/filter.h).
 const PACKET_TYPE: u32 = 0xffff_f004;
 const PACKET_OUTGOING: u32 = 4;

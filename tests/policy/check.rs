@@ -27,6 +27,23 @@ fn variable(name: &str, value: &str) -> Trial {
 }
 
 /// A policy that breaks each rule; SJ-P023 no policy file can break (see below).
+/// The default policy with the shipped egress part, changed.
+fn egress(change: impl FnOnce(&mut Value)) -> Trial {
+    let mut shipped = super::trial::json("policies/egress.json");
+    change(&mut shipped["egress"]);
+    Trial::new().edit(|policy| {
+        for key in ["egress", "network", "filter", "guarantees"] {
+            policy[key] = shipped[key].clone();
+        }
+    })
+}
+
+fn public(egress: &mut Value) {
+    egress["mode"] = "public".into();
+    egress["ports"] = j!([{"port": 443, "reason": "for this trial"}]);
+    egress.as_object_mut().unwrap().remove("allow");
+}
+
 fn failing() -> Vec<(&'static str, Trial)> {
     let socket = || allow("socket");
     vec![
@@ -103,6 +120,11 @@ fn failing() -> Vec<(&'static str, Trial)> {
             let entry = j!({"call": "socket", "when": [{"arg": "domain", "eq": "AF_UNIX"}, {"arg": "type", "eq": 1}], "reason": "behind the one that refuses it"});
             filter["groups"][0]["calls"].as_array_mut().unwrap().push(entry);
         })),
+        ("SJ-P090", egress(|egress| egress["allow"][0]["name"] = "*.example.org".into())),
+        ("SJ-P091", egress(public)),
+        ("SJ-P092", egress(|egress| egress["allow"][0]["ports"] = j!([80]))),
+        ("SJ-P093", egress(|egress| egress["sni"] = "log".into())),
+        ("SJ-P094", egress(|egress| egress["allow"] = j!([]))),
         ("SJ-P080", Trial::new().filter(|filter| filter["mismatch"] = j!({"action": "errno", "errno": "EPERM", "reason": "for this trial"}))),
     ]
 }
@@ -133,7 +155,8 @@ fn no_rule_finds_anything_where_nothing_is_wrong() {
     assert_eq!(found(&Trial::new()), Vec::<Value>::new());
     let with_a_filter = Trial::new().filter(|_| {});
     assert_eq!(found(&with_a_filter), Vec::<Value>::new());
-    let checked = value(&["check", "default", "strict", "tfrobot", "--format", "json"]);
+    let checked =
+        value(&["check", "default", "strict", "tfrobot", "egress", "egress-public", "--format", "json"]);
     let rules: Vec<Vec<&str>> = checked["policies"]
         .as_array()
         .unwrap()
@@ -147,8 +170,12 @@ fn no_rule_finds_anything_where_nothing_is_wrong() {
                 .collect()
         })
         .collect();
-    // tfrobot's contract is optional by its protocol.
-    assert_eq!(rules, [vec![], vec![], vec!["SJ-P026"]], "{checked:#}");
+    // tfrobot's contract is optional by its protocol, and its network public as that of egress-public.
+    assert_eq!(
+        rules,
+        [vec![], vec![], vec!["SJ-P091", "SJ-P026"], vec![], vec!["SJ-P091", "SJ-P092"]],
+        "{checked:#}"
+    );
 }
 
 /// No file can say it, so the plan is made up.

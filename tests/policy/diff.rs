@@ -160,11 +160,33 @@ fn everything_else_in_its_own_terms() {
 fn the_shipped_policies_differ_as_they_say() {
     assert_eq!(policy(&["diff", "default", "strict"]).code, 0);
     let wider = diff("default", "tfrobot");
-    assert!(
-        changes(&wider).iter().all(|(direction, what)| direction == "wider"
-            && (what.starts_with("limits ") || what.starts_with("contract "))),
-        "{wider:#}"
-    );
+    let areas = ["limits", "contract", "seccomp", "network", "guarantees", "files"];
+    for (_, what) in changes(&wider) {
+        assert!(areas.iter().any(|area| what.starts_with(&format!("{area} "))), "{what}: {wider:#}");
+    }
+    let reached = ("wider".to_owned(), "network every public address, port 443".to_owned());
+    assert!(changes(&wider).contains(&reached), "{wider:#}");
+    // A name more is wider, one less narrower; what holds back is the other way round.
+    let names = json("policies/egress.json");
+    let trial = |edit: &dyn Fn(&mut Value)| {
+        Trial::new().edit(|policy| {
+            *policy = names.clone();
+            policy["name"] = "trial".into();
+            edit(&mut policy["egress"]);
+        })
+    };
+    let less = trial(&|egress| {
+        egress["allow"].as_array_mut().unwrap().truncate(1);
+        egress["deny"] = j!([{"network": "198.97.190.0/24", "reason": "ours"}]);
+        egress["max_bytes"]["value"] = "1 MiB".into();
+    });
+    let narrower = diff("egress", &less.word());
+    assert_eq!(narrower["wider"], false, "{narrower:#}");
+    assert_eq!(changes(&narrower).len(), 3, "{narrower:#}");
+    let back = diff(&less.word(), "egress");
+    assert!(changes(&back).iter().all(|(direction, _)| direction == "wider"), "{back:#}");
+    let unread = trial(&|egress| egress["sni"] = "off".into());
+    assert_eq!(diff("egress", &unread.word())["wider"], true);
 }
 
 #[test]

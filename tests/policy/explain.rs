@@ -125,6 +125,29 @@ fn the_suggested_change_works() {
 }
 
 #[test]
+fn a_connection_is_judged_by_the_egress_part() {
+    let net = |word: &str, call: &str| {
+        let explained = explain(word, call);
+        let answers = explained["answers"].as_array().unwrap();
+        answers.iter().find(|answer| answer["layer"] == "net").unwrap().clone()
+    };
+    for (word, call, verdict, said) in [
+        ("egress", "connect(93.184.216.34:443)", "depends", "example.org, www.example.org"),
+        ("egress-public", "connect(93.184.216.34:443)", "allowed", "this very address"),
+        ("egress-public", "connect(93.184.216.34:22)", "refused", "nobody listens on port 22"),
+        ("egress-public", "connect(169.254.169.254:80)", "refused", "link local"),
+        ("egress-public", "connect([64:ff9b::a00:1]:443)", "refused", "NAT64"),
+        ("default", "connect(93.184.216.34:443)", "not_reached", "no way to 93.184.216.34:443"),
+    ] {
+        let answer = net(word, call);
+        assert_eq!(answer["verdict"], verdict, "{word} {call}: {answer}");
+        assert!(answer["what"].as_str().unwrap().contains(said), "{word} {call}: {answer}");
+    }
+    let shown = policy(&["show", "egress"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("Only the names example.org:443, www.example.org:443 can be reached"), "{shown}");
+}
+
+#[test]
 fn what_is_not_understood_gets_near_misses() {
     for (call, said) in [
         ("sokcet", "did you mean socket?"),

@@ -33,7 +33,7 @@ fn what_is_no_sentence_refuses_it_too() {
 /// The build proves those of the shipped policies; here they are proven once more, by the way of a file.
 #[test]
 fn shipped_policies_have_promises_and_keep_them() {
-    for name in ["default", "strict", "tfrobot"] {
+    for name in ["default", "egress", "egress-public", "strict", "tfrobot"] {
         let file = super::trial::json(&format!("policies/{name}.json"));
         assert!(file["guarantees"].as_array().unwrap().len() >= 10, "{name}");
         let printed = policy(&["show", &format!("policies/{name}.json"), "--format", "json"]);

@@ -27,7 +27,7 @@ const PAST: [&str; 2] = ["uretprobe", "uprobe"];
 
 #[test]
 fn every_entry_does_what_it_says() {
-    for name in ["default", "strict"] {
+    for name in ["default", "egress", "strict"] {
         let compiled = seccomp::shipped(name).unwrap();
         let filter = compiled.filter().unwrap();
         let calls: Vec<(&Rule, u32, [u64; 6])> = filter

@@ -22,11 +22,12 @@ pub(super) fn compare(
     changes.extend(keyed("environment", "/environment", &environment(before), &environment(after)));
     changes.extend(keyed("devices", "/devices", &devices(old), &devices(new)));
     changes.extend(files(before, after));
+    changes.extend(super::egress::compare(old, new));
     changes.extend(rest(before, after)?);
     Ok(changes)
 }
 
-fn change(
+pub(super) fn change(
     direction: Direction,
     area: &'static str,
     subject: &str,
@@ -49,7 +50,7 @@ fn change(
 }
 
 /// More of it is wider.
-fn more(old: u64, new: u64) -> Direction {
+pub(super) fn more(old: u64, new: u64) -> Direction {
     if new > old { Direction::Wider } else { Direction::Narrower }
 }
 
@@ -247,7 +248,7 @@ fn devices(policy: &Policy) -> BTreeMap<String, String> {
 }
 
 /// Maps whose new entries are wider. Of another value nobody can say what it does, so it counts as wider.
-fn keyed(
+pub(super) fn keyed(
     area: &'static str,
     pointer: &str,
     was: &BTreeMap<String, String>,
@@ -285,7 +286,8 @@ fn places(plan: &Plan) -> BTreeMap<String, (String, Vec<Flag>)> {
         .ops
         .iter()
         .filter_map(place)
-        .filter(|(path, ..)| !path.starts_with("/dev/"))
+        // What the resolver is told follows from the egress part.
+        .filter(|(path, ..)| !path.starts_with("/dev/") && *path != "/etc/resolv.conf")
         .map(|(path, what, flags)| (path.clone(), (what, flags)))
         .collect()
 }
@@ -348,6 +350,9 @@ fn left(plan: &Plan) -> Result<Value, DiffError> {
             "idmap",
         ] {
             map.remove(told);
+        }
+        if let Some(Value::Object(net)) = map.get_mut("net") {
+            net.remove("egress");
         }
         if let Some(Value::Object(payload)) = map.get_mut("payload") {
             payload.remove("environment");

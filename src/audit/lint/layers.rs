@@ -55,16 +55,20 @@ pub(super) const RULES: &[Rule] = &[
         id: "SJ-P022",
         name: "landlock-floor-below-the-sentences",
         severity: Warning,
-        why: "Where the filter allows sockets, TCP is Landlock's to hold from ABI 4 on and abstract sockets from ABI 6 on; below, the network namespace is the only wall.",
+        why: "Where the filter allows sockets and the policy has no egress, whose broker then says what a connection reaches, TCP is Landlock's to hold from ABI 4 on and abstract sockets from ABI 6 on; below, the network namespace is the only wall.",
         source: "landlock(7)",
         fix: "Set landlock.require_abi to 6, or refuse socket in the filter.",
         find: Find::With(|s| {
-            one("/landlock/require_abi", s.plan.landlock.require_abi < 6 && !holds(s, "never socket"), || {
-                format!(
-                    "the filter allows sockets, and landlock.require_abi is {}",
-                    s.plan.landlock.require_abi
-                )
-            })
+            one(
+                "/landlock/require_abi",
+                s.plan.net.egress.is_none() && s.plan.landlock.require_abi < 6 && !holds(s, "never socket"),
+                || {
+                    format!(
+                        "the filter allows sockets, and landlock.require_abi is {}",
+                        s.plan.landlock.require_abi
+                    )
+                },
+            )
         }),
     },
     Rule {
