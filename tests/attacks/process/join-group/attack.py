@@ -1,0 +1,5 @@
+from kit import *
+
+with attempt("setgroups"):
+    os.setgroups([])
+    reached(os.getgroups())
