@@ -58,7 +58,7 @@ impl Engine {
     }
 
     fn stage(&self, case: &Case) -> io::Result<Verdict> {
-        let stage = Stage::new()?;
+        let mut stage = Stage::new()?;
         let mut secrets = vec![("a file of the host's".to_owned(), stage.outside.secret().to_owned())];
         let mut live = None;
         let mut variables = Variables::new();
@@ -71,19 +71,26 @@ impl Engine {
         let hostname = nix::unistd::gethostname().ok();
         let canary = self.canary.clone().unwrap_or_else(|| stage.outside.dir().to_owned());
         let roles: &[&str] = if case.spec.pair { &["receiver", "sender"] } else { &["receiver"] };
+        let folders = roles.iter().map(|role| stage.write(case, role, &canary, &variables));
+        let folders = folders.collect::<io::Result<Vec<_>>>()?;
+        // A package may hold a second name of a canary.
+        stage.outside.settle()?;
         let mut runs = Vec::new();
-        for role in roles {
-            let folder = stage.write(case, role, &canary, &variables)?;
+        for (role, folder) in roles.iter().zip(&folders) {
             if *role == "receiver" || self.live {
                 let group = live.as_ref().map_or(0, Live::group);
-                runs.push(Run::start(self.command(case, &stage, &folder, role), &stage, role, group, case)?);
+                runs.push(Run::start(self.command(case, &stage, folder, role), &stage, role, group, case)?);
             }
         }
         let mut seen = Seen::default();
         for run in runs {
             run.finish(&mut seen)?;
         }
-        seen.touched.extend(stage.outside.changes().unwrap_or_else(|error| vec![format!("the files: {error}")]));
+        if let Some(over) = overtime(case, &seen) {
+            seen.touched.push(over);
+        }
+        seen.touched
+            .extend(stage.outside.changes().unwrap_or_else(|error| vec![format!("the files: {error}")]));
         collected(&stage.out(), &mut seen)?;
         if nix::unistd::gethostname().ok() != hostname {
             seen.touched.push("the host was renamed".to_owned());
@@ -119,7 +126,9 @@ impl Engine {
         words.extend([folder.into(), SCRIPT.into()]);
         // A hostile caller is a line of shell; a shell of POSIX is on every host.
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("{}\nexec \"$@\"", case.spec.caller.as_deref().unwrap_or(":")), "sh"]).args(words);
+        command
+            .args(["-c", &format!("{}\nexec \"$@\"", case.spec.caller.as_deref().unwrap_or(":")), "sh"])
+            .args(words);
         command.env("CANARY", stage.outside.dir()).env("SECRET", stage.outside.secret());
         command
     }
@@ -142,8 +151,7 @@ impl Run {
         let input = stage.file("input");
         fs::write(&input, "{}")?;
         command.stdin(Stdio::from(fs::File::open(&input)?));
-        let timeout = crate::policy::units::millis(case.spec.timeout.as_deref().unwrap_or(TIMEOUT));
-        let given = Duration::from_millis(timeout.unwrap_or(10_000)) + PATIENCE;
+        let given = Duration::from_millis(millis(case)) + PATIENCE;
         Ok(Self {
             child: command.spawn()?,
             role: role.to_owned(),
@@ -186,6 +194,10 @@ impl Run {
             for dead in document.iter().filter_map(|d| d["dead"].as_array()).flatten() {
                 seen.dead.extend(dead.as_str().map(str::to_owned));
             }
+            for text in document.iter().filter_map(|d| d["texts"].as_array()).flatten() {
+                let part = |at: usize| text[at].as_str().unwrap_or_default().to_owned();
+                seen.texts.push((part(0), part(1)));
+            }
             seen.document = document;
         }
         // Whatever came on the supervisor's own streams counts as well: only it may write there.
@@ -194,6 +206,18 @@ impl Run {
         seen.said.push_str(&said);
         Ok(())
     }
+}
+
+/// A run that went on for long after its deadline.
+fn overtime(case: &Case, seen: &Seen) -> Option<String> {
+    const GRACE: u64 = 5_000;
+    let given = millis(case);
+    let took = seen.document.as_ref()?["usage"]["wall_ms"].as_u64()?;
+    (took > given + GRACE).then(|| format!("it ran for {took} ms and had {given}"))
+}
+
+fn millis(case: &Case) -> u64 {
+    crate::policy::units::millis(case.spec.timeout.as_deref().unwrap_or(TIMEOUT)).unwrap_or(10_000)
 }
 
 /// A stream of a document as text.

@@ -94,17 +94,18 @@ fn ended(expect: &Expect, document: &Value, seen: &Seen) -> Verdict {
     }
     let refusals: Vec<&str> = lines.iter().filter_map(|line| line.refused.as_deref()).collect();
     let absences = lines.iter().filter(|line| line.absent.is_some()).count();
+    let signal = document["signal"].as_i64();
     let (how, expected) = match expect {
         Expect::Status(wanted) if wanted == status => (status.to_owned(), true),
-        Expect::Signal(wanted) => {
-            let signal = document["signal"].as_i64();
-            (signal.map_or(status.to_owned(), |n| format!("signal {n}")), signal == Some(i64::from(*wanted)))
+        Expect::Signal(wanted) if signal.is_some() => {
+            (format!("signal {}", signal.unwrap_or(0)), signal == Some(i64::from(*wanted)))
         }
         _ if !refusals.is_empty() => {
             let mut distinct = refusals.clone();
             distinct.sort_unstable();
             distinct.dedup();
-            let named = |errno: &&str| matches!(expect, Expect::Errno(wanted) if wanted.iter().any(|w| w == errno));
+            let named =
+                |errno: &&str| matches!(expect, Expect::Errno(wanted) if wanted.iter().any(|w| w == errno));
             (distinct.join(" "), refusals.iter().all(named))
         }
         _ if absences > 0 => ("absent".to_owned(), *expect == Expect::Absent),

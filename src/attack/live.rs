@@ -86,8 +86,10 @@ impl Live {
         socket.set_nonblocking(true)?;
         let datagram_name = format!("skilljail-attack/{}", token()?);
         let path = outside.join("datagrams");
-        let datagrams =
-            [UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&datagram_name)?)?, UnixDatagram::bind(&path)?];
+        let datagrams = [
+            UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&datagram_name)?)?,
+            UnixDatagram::bind(&path)?,
+        ];
         fs::set_permissions(&path, fs::Permissions::from_mode(0o777))?;
         for socket in &datagrams {
             socket.set_nonblocking(true)?;
@@ -161,8 +163,14 @@ impl Live {
             touched.extend(text.map(|text| format!("{who} heard {text:?}")));
         };
         heard("a TCP listener", heard_by(|| self.tcp.accept().map(|(s, _)| (s.set_nonblocking(true), s))));
-        heard("an abstract socket", heard_by(|| self.abstract_socket.accept().map(|(s, _)| (s.set_nonblocking(true), s))));
-        heard("a socket with a path", heard_by(|| self.socket.accept().map(|(s, _)| (s.set_nonblocking(true), s))));
+        heard(
+            "an abstract socket",
+            heard_by(|| self.abstract_socket.accept().map(|(s, _)| (s.set_nonblocking(true), s))),
+        );
+        heard(
+            "a socket with a path",
+            heard_by(|| self.socket.accept().map(|(s, _)| (s.set_nonblocking(true), s))),
+        );
         let mut bytes = [0u8; 64];
         let datagram = self.udp.recv_from(&mut bytes).ok();
         let text = |n: usize| String::from_utf8_lossy(bytes.get(..n).unwrap_or_default()).into_owned();
@@ -199,12 +207,17 @@ impl Live {
         let reached = UnixStream::connect(&self.socket_path);
         check("a socket with a path", reached.is_ok() && self.socket.accept().is_ok());
         let sent = self
-            .udp.local_addr().and_then(|to| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.send_to(b"alive", to));
+            .udp
+            .local_addr()
+            .and_then(|to| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.send_to(b"alive", to));
         let mut bytes = [0u8; 8];
         check("a UDP socket", sent.is_ok() && self.udp.recv_from(&mut bytes).is_ok());
         let reached = SocketAddr::from_abstract_name(&self.datagram_name)
             .and_then(|to| UnixDatagram::unbound()?.send_to_addr(b"alive", &to));
-        check("a datagram socket", reached.is_ok() && self.datagrams.iter().any(|s| s.recv(&mut bytes).is_ok()));
+        check(
+            "a datagram socket",
+            reached.is_ok() && self.datagrams.iter().any(|s| s.recv(&mut bytes).is_ok()),
+        );
         check("a process", matches!(self.process.try_wait(), Ok(None)));
         check("a System V segment", self.segment.as_ref().is_none_or(|(_, segment)| segment.read().is_ok()));
         dead

@@ -2,6 +2,7 @@
 //! attack from them.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
@@ -42,14 +43,28 @@ impl Outside {
         fs::write(dir.join("writable"), UNTOUCHED)?;
         fs::write(dir.join("folder/inner"), UNTOUCHED)?;
         fs::write(dir.join("program"), "#!/bin/sh\necho ran\n")?;
-        for (name, mode) in
-            [("", 0o777), ("folder", 0o777), ("secret", 0o644), ("writable", 0o666), ("folder/inner", 0o666), ("program", 0o755)]
-        {
+        for (name, mode) in [
+            ("", 0o777),
+            ("folder", 0o777),
+            ("secret", 0o644),
+            ("writable", 0o666),
+            ("folder/inner", 0o666),
+            ("program", 0o755),
+        ] {
             fs::set_permissions(dir.join(name), fs::Permissions::from_mode(mode))?;
         }
         let mut outside = Self { dir: dir.to_owned(), secret, before: BTreeMap::new() };
         outside.before = outside.snapshot()?;
         Ok(outside)
+    }
+
+    /// What is there now is what it was: the harness itself has changed something.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn settle(&mut self) -> io::Result<()> {
+        self.before = self.snapshot()?;
+        Ok(())
     }
 
     /// Where it is.
@@ -104,8 +119,8 @@ impl Outside {
             let mut state = format!("mode {:o}, owner {}, links {}", meta.mode(), meta.uid(), meta.nlink());
             if kind.is_file() {
                 let bytes = fs::read(&full)?;
-                state.push_str(&format!(", {} bytes {}", bytes.len(), crate::digest::sha256(&bytes)));
-                state.push_str(&format!(", modified {}.{:09}", meta.mtime(), meta.mtime_nsec()));
+                let _ = write!(state, ", {} bytes {}", bytes.len(), crate::digest::sha256(&bytes));
+                let _ = write!(state, ", modified {}.{:09}", meta.mtime(), meta.mtime_nsec());
             }
             if kind.is_dir() {
                 for entry in fs::read_dir(&full)? {

@@ -23,7 +23,9 @@ impl Snapshot {
         let new = |now: BTreeSet<String>, before: &BTreeSet<String>| -> Vec<String> {
             now.difference(before).cloned().collect()
         };
-        left.extend(new(lines("/proc/self/mountinfo"), &self.mounts).into_iter().map(|m| format!("mount {m}")));
+        left.extend(
+            new(lines("/proc/self/mountinfo"), &self.mounts).into_iter().map(|m| format!("mount {m}")),
+        );
         left.extend(new(segments(), &self.segments).into_iter().map(|s| format!("System V segment {s}")));
         let now = descriptors();
         if now > self.descriptors {

@@ -61,10 +61,18 @@ impl Stage {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn write(&self, case: &Case, role: &str, canary: &Path, variables: &Variables) -> io::Result<PathBuf> {
+    pub fn write(
+        &self,
+        case: &Case,
+        role: &str,
+        canary: &Path,
+        variables: &Variables,
+    ) -> io::Result<PathBuf> {
         let folder = self.package(role);
         let mut all = variables.clone();
         all.push(("CANARY_DIR".to_owned(), canary.display().to_string()));
+        // For what others follow on the host: a link in an artifact, say.
+        all.push(("CANARY_HOSTDIR".to_owned(), self.outside.dir().display().to_string()));
         all.push(("CANARY_PROOF".to_owned(), self.proof.clone()));
         all.push(("CANARY_ROLE".to_owned(), role.to_owned()));
         write_skill(&folder, case.script, &all)?;

@@ -25,7 +25,11 @@ fn failure(entry: &Entry) -> Option<String> {
 /// For people.
 pub fn text(tally: &Tally, verbose: bool) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{:<16} {:>7} {:>9} {:>7} {:>7}", "class", "attacks", "contained", "escaped", "unclear");
+    let _ = writeln!(
+        out,
+        "{:<16} {:>7} {:>9} {:>7} {:>7}",
+        "class", "attacks", "contained", "escaped", "unclear"
+    );
     for class in Class::ALL {
         let entries: Vec<&Entry> = tally.of(class).collect();
         if entries.is_empty() {
@@ -210,7 +214,9 @@ mod tests {
         });
         assert_eq!(summary(&bad), "contained 1 of 3, escaped 1");
         assert!(!bad.holds());
-        assert!(text(&bad, false).contains("a listener <heard>") && text(&bad, false).contains("worked: 0 of 1"));
+        assert!(
+            text(&bad, false).contains("a listener <heard>") && text(&bad, false).contains("worked: 0 of 1")
+        );
         assert_eq!(junit(&bad).matches("<failure").count(), 3);
         assert_eq!(sarif(&bad)["runs"][0]["results"].as_array().unwrap().len(), 3);
         assert_eq!(value(&bad)["attacks"][0]["verdict"], "escaped");

@@ -1,4 +1,4 @@
 from kit import *
 
 with attempt("execve"):
-    os.execv(sys.executable, ["python", "-S", "-c", f"print('{target('PROOF')}')"])
+    os.execv(sys.executable, [sys.executable, "-S", "-c", f"print('{target('PROOF')}')"])

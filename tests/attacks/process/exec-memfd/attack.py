@@ -9,5 +9,5 @@ with attempt("memfd_create and execveat"):
     with open(sys.executable, "rb") as program:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, program.read())
-    words = (ctypes.c_char_p * 5)(b"python", b"-S", b"-c", f"print('{target('PROOF')}')".encode(), None)
+    words = (ctypes.c_char_p * 5)(sys.executable.encode(), b"-S", b"-c", f"print('{target('PROOF')}')".encode(), None)
     call("execveat", descriptor, b"", words, 0, 0x1000)

@@ -1,5 +1,0 @@
-from kit import *
-
-with attempt("setgroups"):
-    os.setgroups([])
-    reached(os.getgroups())
