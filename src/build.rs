@@ -55,6 +55,51 @@ fn main() {
     code.push_str("];\n");
     prove_policies(&Path::new(&root).join("policies"), &compiled);
     std::fs::write(Path::new(&out).join("filters.rs"), code).expect("OUT_DIR can be written");
+    if std::env::var_os("CARGO_FEATURE_BATTERY").is_some() {
+        println!("cargo::rerun-if-changed={root}/tests/attacks");
+        println!("cargo::rerun-if-changed={root}/tests/probes");
+        let code = battery(&Path::new(&root).join("tests"));
+        std::fs::write(Path::new(&out).join("battery.rs"), code).expect("OUT_DIR can be written");
+    }
+}
+
+/// The attacks and the legitimate probes, as tables of what they consist of.
+fn battery(tests: &Path) -> String {
+    let mut code = String::from("pub(super) static FOLDERS: &[Folder] = &[\n");
+    let attacks = tests.join("attacks");
+    for class in folders(&attacks) {
+        for name in folders(&attacks.join(&class)) {
+            let folder = attacks.join(&class).join(&name);
+            let (case, script) = (folder.join("case.json"), folder.join("attack.py"));
+            let _ = writeln!(
+                code,
+                "Folder {{ class: {class:?}, name: {name:?}, case: include_str!({case:?}), script: include_str!({script:?}) }},"
+            );
+        }
+    }
+    code.push_str("];\npub(super) static PROBES: &[(&str, &str)] = &[\n");
+    for name in entries(&tests.join("probes")) {
+        let path = tests.join("probes").join(&name);
+        let name = name.trim_end_matches(".py");
+        let _ = writeln!(code, "({name:?}, include_str!({path:?})),");
+    }
+    code.push_str("];\n");
+    code
+}
+
+/// The names in a folder, sorted, so that every build makes the same program.
+fn entries(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).expect("a folder of the battery is there");
+    let mut names: Vec<_> = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.retain(|name| !name.starts_with(['.', '_']));
+    names.sort();
+    names
+}
+
+fn folders(folder: &Path) -> Vec<String> {
+    let mut names = entries(folder);
+    names.retain(|name| folder.join(name).is_dir());
+    names
 }
 
 /// Proves what each policy in `policies/` promises of its filter; a promise that is broken fails the build.

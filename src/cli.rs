@@ -39,6 +39,9 @@ pub enum Command {
     Policy(PolicyCommand),
     /// What this host can do, what is missing, and the exact fix
     Doctor(DoctorArgs),
+    /// Attack the jail on this host, for real, and judge by what happens to canaries
+    #[cfg(feature = "battery")]
+    Attack(AttackArgs),
     /// Shell completions, man pages and JSON schemas
     #[cfg(feature = "review")]
     #[command(subcommand)]
@@ -208,6 +211,44 @@ pub struct CheckArgs {
     /// The pinned Python's tree, to know which packages it has
     #[arg(long, value_name = "DIR")]
     pub runtime: Option<PathBuf>,
+}
+
+/// How the battery's result is printed.
+#[cfg(feature = "battery")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AttackFormat {
+    /// A table by class, for people
+    Text,
+    /// For programs
+    Json,
+    /// JUnit, a suite a class
+    Junit,
+    /// SARIF 2.1.0, a result an attack that was not contained
+    Sarif,
+}
+
+/// Words of `attack`.
+#[cfg(feature = "battery")]
+#[derive(Debug, Args)]
+pub struct AttackArgs {
+    /// A shipped profile's name, or a file (it has a `/` or ends in .json)
+    #[arg(long, value_name = "NAME|FILE", default_value = "default")]
+    pub policy: String,
+    /// The pinned Python's tree
+    #[arg(long, value_name = "DIR")]
+    pub runtime: Option<PathBuf>,
+    /// Only the attacks of this class, or this one (CLASS/NAME); without the legitimate probes
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = AttackFormat::Text)]
+    pub format: AttackFormat,
+    /// Runs at once; twice the processors if absent
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Also say how each attack ended that was contained
+    #[arg(long, short)]
+    pub verbose: bool,
 }
 
 /// Words of `list`.

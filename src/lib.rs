@@ -28,6 +28,8 @@
     clippy::doc_markdown
 )]
 
+#[cfg(feature = "battery")]
+pub mod attack;
 #[cfg(feature = "review")]
 pub mod audit;
 pub mod cli;

@@ -5,6 +5,8 @@ use crate::exit::Exit;
 use std::io::Write;
 
 pub mod ahead;
+#[cfg(feature = "battery")]
+pub mod attack;
 pub mod audit_log;
 #[cfg(feature = "review")]
 pub mod check;
@@ -70,6 +72,8 @@ pub fn dispatch(cli: &Cli, io: &mut Io<'_>) -> Exit {
         #[cfg(feature = "review")]
         Command::Policy(command) => policy::run(command, io),
         Command::Doctor(args) => doctor::run(args, io),
+        #[cfg(feature = "battery")]
+        Command::Attack(args) => attack::run(args, io),
         #[cfg(feature = "review")]
         Command::Gen(command) => generate::run(command, io),
     }

@@ -32,7 +32,7 @@ const REQUIREMENTS: &str = "requirements";
 
 /// Why a run was refused before there was a jail: the status and the stable id go into the document.
 pub(crate) struct Refusal {
-    status: Status,
+    pub(crate) status: Status,
     id: &'static str,
     pub(crate) error: Box<dyn Error>,
 }

@@ -2,9 +2,9 @@
 
 use super::canaries::Canaries;
 use super::document::Document;
-use super::trace;
 use super::words::{ControlArgs, TraceArgs, What};
 use super::world::{self, Side};
+use super::{matrix, trace};
 use crate::cli::{ExecArgs, RunArgs};
 use crate::cmd::{self, Io, exec, launch, run};
 use crate::exit::Exit;
@@ -24,7 +24,12 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-type Failure = Box<dyn Error>;
+pub(super) type Failure = Box<dyn Error>;
+
+/// More than anything here writes, and less than what a host could not bear.
+const BOUNDLESS: u64 = 64 << 20;
+/// How long a run may take that has no deadline: the laboratory must end, too.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(8);
 
 /// What is done differently.
 #[derive(Debug)]
@@ -33,18 +38,20 @@ pub struct Trial {
     pub experiment: Experiment,
     /// The directory that is bound to `/canary` where the old root is not all gone.
     pub canary: Option<PathBuf>,
-    trace: Option<trace::Mode>,
+    pub(super) trace: Option<trace::Mode>,
 }
 
 /// Runs `control`.
 pub fn control(args: &ControlArgs, io: &mut Io<'_>) -> Exit {
     let trial = || -> Result<Trial, Failure> {
-        let named = Without::parse(&args.without)?;
-        let without = if args.only.is_empty() { named } else { Without::parse(&args.only)?.all_but() };
+        let without = args.walls.without()?;
         let canary = args.canary.as_ref().map(std::fs::canonicalize).transpose()?;
         Ok(Trial { experiment: Experiment { without, let_through: None }, canary, trace: None })
     };
-    told(trial().and_then(|trial| go(trial, &args.what, io)), io)
+    let Some(what) = &args.what else {
+        return told(matrix::control(&args.battery, io), io);
+    };
+    told(trial().and_then(|trial| go(trial, what, io)), io)
 }
 
 /// Runs `trace`.
@@ -54,7 +61,7 @@ pub fn trace(args: &TraceArgs, io: &mut Io<'_>) -> Exit {
     told(go(trial, &args.what, io), io)
 }
 
-fn told(result: Result<Exit, Failure>, io: &mut Io<'_>) -> Exit {
+pub(super) fn told(result: Result<Exit, Failure>, io: &mut Io<'_>) -> Exit {
     result.unwrap_or_else(|error| {
         drop(writeln!(io.err, "skilljail-lab: {}", cmd::chain(error.as_ref())));
         Exit::Failed
@@ -147,13 +154,28 @@ fn report_file(word: Option<&str>) -> Result<Option<File>, target::TargetError> 
 
 impl Trial {
     /// Changes what is planned: in the world we are an ordinary user, and a root that is not all new has the canary.
-    fn change(&mut self, plan: &mut Plan, policy: &Policy) {
+    pub(super) fn change(&mut self, plan: &mut Plan, policy: &Policy) {
         plan.idmap = idmap::plan(idmap::INNER_ID, &policy.file().outer_ids);
+        let without = self.experiment.without;
+        if without.has(Wall::SupervisorOutput) {
+            for bound in
+                [&mut plan.limits.stdout_bytes, &mut plan.limits.stderr_bytes, &mut plan.limits.denials]
+            {
+                bound.value = BOUNDLESS;
+            }
+        }
+        if without.has(Wall::SupervisorDeadline) {
+            plan.limits.cpu_s.value = BOUNDLESS >> 20;
+        }
+        if without.has(Wall::SupervisorEnvironment) {
+            // `-I` and its like, which stand before the script.
+            plan.payload.argv.retain(|word| !["-I", "-E", "-s", "-P"].contains(&word.as_str()));
+        }
         if let Some(mode) = self.trace {
             self.experiment.let_through = Some(trace::program(policy.filter(), mode));
             plan.limits.denials_kept.value = trace::KEPT;
         }
-        if let Some(canary) = self.canary.clone().filter(|_| self.experiment.without.has(Wall::MountsRoot)) {
+        if let Some(canary) = self.canary.clone().filter(|_| without.has(Wall::MountsRoot)) {
             plan.mounts.root_inodes += 1;
             plan.mounts.ops.push(Op::Bind {
                 source: Source::Host(canary),
@@ -166,6 +188,20 @@ impl Trial {
 
     fn run(&self, mut job: Job<'_>, canaries: &Canaries) -> Outcome {
         job.literals.extend(canaries.variables());
+        self.enter(job)
+    }
+
+    /// Runs the job with what is left of the jail.
+    pub(super) fn enter(&self, mut job: Job<'_>) -> Outcome {
+        if self.experiment.without.has(Wall::SupervisorEnvironment) {
+            let own =
+                |name: &String| job.plan.payload.environment.iter().any(|variable| variable.name == *name);
+            let inherited: Vec<_> = std::env::vars().filter(|(name, _)| !own(name)).collect();
+            job.literals.extend(inherited);
+        }
+        if self.experiment.without.has(Wall::SupervisorDeadline) {
+            job.wall = PATIENCE;
+        }
         laboratory::run(job, &self.experiment)
     }
 

@@ -10,12 +10,15 @@
 //! A wall that is left out opens the way into the laboratory's world, not to the host: what is "outside" for the program
 //! is what the laboratory put there. Every result says that it is one of the laboratory.
 //!
-//! `matrix` (each attack of the battery against each wall) has its place here as `matrix.rs`: it makes a [`control::Trial`]
-//! a cell and lets the battery judge by its own canaries.
+//! `matrix` sets each attack of the battery against each wall: a cell is a process of its own, which sets out the battery's
+//! canaries in its world, and whose result the battery judges as it judges a run on the host.
 
 pub mod canaries;
+pub mod cell;
 pub mod control;
 pub mod document;
+pub mod matrix;
+pub mod naive;
 pub mod trace;
 pub mod words;
 pub mod world;
@@ -29,6 +32,8 @@ use words::{Command, Words};
 pub fn dispatch(words: &Words, io: &mut Io<'_>) -> Exit {
     match &words.command {
         Command::Control(args) => control::control(args, io),
+        Command::Matrix(args) => matrix::matrix(args, io),
+        Command::Cell(args) => cell::cell(args, io),
         Command::Trace(args) => control::trace(args, io),
         Command::Walls => walls(io),
     }

@@ -63,6 +63,11 @@ walls! {
     PrivsKeyring "privs.keyring" "a session keyring of its own";
     Landlock "landlock" "the ruleset";
     Seccomp "seccomp" "the filter";
+    SupervisorEnvironment "supervisor.environment" "the caller's environment is not handed on, and Python ignores what is its own of it";
+    SupervisorDeadline "supervisor.deadline" "the deadlines of wall clock and processor";
+    SupervisorOutput "supervisor.output" "the caps of stdout and stderr, and of denied calls";
+    SupervisorArtifacts "supervisor.artifacts" "the collector's checks: without it a naive one reads what lies in /workdir/out (the battery only)";
+    SupervisorPackage "supervisor.package" "the checks of a package: without it a naive reader reads the folder (the battery only)";
 }
 
 impl Wall {

@@ -1,5 +1,7 @@
 //! Findings and lists for eyes and for tools. Nothing is decided here.
 
+#[cfg(feature = "battery")]
+pub mod battery;
 #[cfg(feature = "review")]
 pub mod changes;
 #[cfg(feature = "review")]
@@ -8,11 +10,11 @@ pub mod explained;
 pub mod findings;
 #[cfg(feature = "review")]
 pub mod html;
-#[cfg(feature = "review")]
+#[cfg(any(feature = "review", feature = "battery"))]
 pub mod junit;
 #[cfg(feature = "review")]
 pub mod losses;
-#[cfg(feature = "review")]
+#[cfg(any(feature = "review", feature = "battery"))]
 pub mod sarif;
 #[cfg(feature = "review")]
 pub mod sheet;

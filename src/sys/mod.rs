@@ -2,7 +2,7 @@
 //!
 //! Each function is one system call (or one call with its ritual). Errors are the kernel's `errno`, untouched.
 
-#[cfg(feature = "lab")]
+#[cfg(any(feature = "lab", feature = "battery"))]
 pub mod add_key;
 #[cfg(feature = "lab")]
 pub mod ambient;
@@ -28,7 +28,7 @@ pub mod rtnetlink;
 pub mod sched;
 pub mod seccomp;
 pub mod seccomp_probe;
-#[cfg(feature = "lab")]
+#[cfg(any(feature = "lab", feature = "battery"))]
 pub mod shm;
 pub mod signal;
 pub mod statx_root;

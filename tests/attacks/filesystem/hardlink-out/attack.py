@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("link"):
+    os.link(outside("writable"), outside("second"))

@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("list"):
+    reached(os.listdir(outside("folder")))

@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("mkdir"):
+    os.mkdir(outside("folder/made"))

@@ -1,0 +1,5 @@
+from kit import *
+
+with attempt("plant"):
+    os.mkdir("/skill/scripts/__pycache__")
+    reached("a __pycache__ was made")

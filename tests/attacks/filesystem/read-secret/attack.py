@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("read"):
+    reached(open(outside("secret")).read())

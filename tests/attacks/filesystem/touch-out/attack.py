@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("utimensat"):
+    os.utime(outside("writable"))

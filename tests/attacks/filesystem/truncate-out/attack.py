@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("truncate"):
+    os.truncate(outside("writable"), 0)

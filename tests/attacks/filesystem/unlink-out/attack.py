@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("unlink"):
+    os.unlink(outside("writable"))

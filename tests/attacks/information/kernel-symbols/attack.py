@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("/proc/kallsyms"):
+    reached(open("/proc/kallsyms").readline())

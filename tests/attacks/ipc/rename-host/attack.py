@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("sethostname"):
+    socket.sethostname("renamed")

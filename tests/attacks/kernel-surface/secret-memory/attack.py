@@ -1,0 +1,4 @@
+from kit import *
+
+with attempt("memfd_secret"):
+    reached("a descriptor", call("memfd_secret", 0))

@@ -1,0 +1,5 @@
+from kit import *
+
+with attempt("sendto"):
+    with socket.socket(type=socket.SOCK_DGRAM) as datagram:
+        datagram.sendto(b"reached", ("127.0.0.1", int(target("UDP"))))

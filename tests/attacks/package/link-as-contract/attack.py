@@ -1,0 +1,4 @@
+from kit import *
+
+absent('it ran')
+# link-as-contract

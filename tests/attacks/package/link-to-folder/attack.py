@@ -1,0 +1,4 @@
+from kit import *
+
+say(read=open('/skill/work/secret').read())
+# link-to-folder

@@ -1,0 +1,4 @@
+from kit import *
+
+absent(sorted(os.listdir('/skill/assets')))
+# newline-name

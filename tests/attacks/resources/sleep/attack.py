@@ -1,0 +1,4 @@
+from kit import *
+
+time.sleep(3)
+reached("three seconds")
