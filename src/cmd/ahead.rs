@@ -5,7 +5,6 @@ use super::run::Checked;
 use crate::cli::RunArgs;
 use crate::digest;
 use crate::policy::{Limits, units};
-use crate::report::ReadyLine;
 use crate::skill::input::Input;
 use crate::supervisor::warm::{Caller, Ready};
 use crate::target::{Patient, READER_PATIENCE};
@@ -65,5 +64,5 @@ pub(super) fn caller<'a>(
 
 fn tell(report: Option<&File>, ready: &Ready) -> io::Result<()> {
     let Some(file) = report else { return Ok(()) };
-    Patient::new(file, READER_PATIENCE).write_all(ReadyLine::new(ready).to_json().as_bytes())
+    Patient::new(file, READER_PATIENCE).write_all(ready.line().to_json().as_bytes())
 }

@@ -3,10 +3,11 @@
 use super::cause;
 use super::outcome::{End, KillReason, Outcome};
 use super::verdict::{self, WorkdirUse};
+use super::warm;
 use crate::layer::Layer;
 use crate::plan::Plan;
 use crate::policy::schema::NEWEST_LANDLOCK_ABI;
-use crate::report::{DenialEntry, Digests, Enforced, LayerEntry, Report, Usage, Warm};
+use crate::report::{DenialEntry, Digests, Enforced, LayerEntry, Report, Usage};
 use crate::seccomp::filter::Condition;
 use crate::seccomp::syscalls::{Syscall, Table};
 use crate::seccomp::{Arch, Compiled, decode};
@@ -57,7 +58,7 @@ pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
         stdout_bytes: outcome.stdout_bytes,
         stderr_bytes: outcome.stderr_bytes,
     };
-    report.warm = outcome.warm.as_ref().map(Warm::new);
+    report.warm = outcome.warm.as_ref().map(warm::Facts::entry);
     report.egress.clone_from(&outcome.egress.0);
     report.egress_total = outcome.egress.1;
     report.denials = denials(outcome, filter);

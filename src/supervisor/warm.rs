@@ -5,6 +5,7 @@
 //! Nothing that a script prints, or a hook in its interpreter could say, makes it ready. There is no event for a reader that
 //! begins to wait, so it is looked for, every few milliseconds, until it is seen once.
 
+use crate::report::{self, ReadyLine};
 use crate::sys::fd;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
@@ -53,6 +54,30 @@ pub struct Facts {
     pub idle: Duration,
     /// Whether it was.
     pub served: bool,
+}
+
+impl Facts {
+    /// As the document says it.
+    pub fn entry(&self) -> report::Warm {
+        report::Warm {
+            ready_ms: self.ready.map(|ready| millis(ready.after)),
+            idle_ms: millis(self.idle),
+            idle_kib: self.ready.and_then(|ready| ready.idle_kib),
+            served: self.served,
+        }
+    }
+}
+
+impl Ready {
+    /// As the line before the document says it.
+    pub fn line(&self) -> ReadyLine {
+        let setup_us = u64::try_from(self.setup.as_micros()).unwrap_or(u64::MAX);
+        ReadyLine { version: 1, ready: true, setup_us, ready_ms: millis(self.after), idle_kib: self.idle_kib }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Where a warm run stands.
