@@ -52,7 +52,8 @@ fn go(args: &CellArgs, words: &RunArgs, io: &mut Io<'_>) -> Result<Exit, Failure
     let policy = Policy::load(&words.policy)?;
     let settings = launch::Settings::new(&policy, words.timeout.as_deref(), words.out.as_deref())?;
     let mut known = Report::empty(Status::SetupFailed);
-    let mut checked = match run::check(words, policy, settings.wall, &mut known) {
+    let mut checked = match run::check(words, policy, settings.wall, &mut known, &mut launch::Laps::default())
+    {
         Ok(checked) => checked,
         Err(refused) => {
             known.status = refused.status;
@@ -69,7 +70,7 @@ fn go(args: &CellArgs, words: &RunArgs, io: &mut Io<'_>) -> Result<Exit, Failure
     let mut live = Live::set_out(&args.canary, Key::set_out(), false)?;
     let variables = live.variables()?;
     let start = |role: &str| {
-        run::supervise(words, &checked, &settings, |mut job| {
+        run::supervise(words, &checked, &settings, None, |mut job| {
             job.literals.extend(variables.clone());
             job.literals.retain(|(name, _)| name != "CANARY_ROLE");
             job.literals.push(("CANARY_ROLE".to_owned(), role.to_owned()));
