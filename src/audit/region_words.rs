@@ -44,6 +44,11 @@ pub fn witness(data: &Data) -> Witness {
 /// What a set asks of the arguments: `domain = AF_INET and type = SOCK_STREAM`, or `any arguments`.
 pub fn when(region: &Region, call: Option<&Syscall>) -> String {
     let mut words = Vec::new();
+    // Of a socket's option: where the set has one level alone.
+    let level = region.word(6).and_then(|word| match word.ranges() {
+        [(low, high)] if low == high => Some(u64::from(*low)),
+        _ => None,
+    });
     for index in 0..6u8 {
         let unknown = Arg { name: format!("argument {index}"), width: Width::W64, pointer: false };
         let arg =
@@ -56,16 +61,18 @@ pub fn when(region: &Region, call: Option<&Syscall>) -> String {
             (None, None) => {}
             // The usual case: the upper half is 0.
             (Some(low), Some(high)) if high.ranges() == [(0, 0)] => {
-                words.extend(half(name, &arg, &arg.name, low));
+                words.extend(half((name, level), &arg, &arg.name, low));
             }
-            (Some(low), None) if arg.width == Width::W32 => words.extend(half(name, &arg, &arg.name, low)),
+            (Some(low), None) if arg.width == Width::W32 => {
+                words.extend(half((name, level), &arg, &arg.name, low))
+            }
             (low, high) => {
                 let plain = Arg { name: String::new(), ..arg.clone() };
                 if let Some(high) = high {
-                    words.extend(half("", &plain, &format!("upper half of {}", arg.name), high));
+                    words.extend(half(("", None), &plain, &format!("upper half of {}", arg.name), high));
                 }
                 if let Some(low) = low {
-                    words.extend(half(name, &arg, &format!("lower half of {}", arg.name), low));
+                    words.extend(half((name, level), &arg, &format!("lower half of {}", arg.name), low));
                 }
             }
         }
@@ -77,8 +84,8 @@ fn is_full(word: &Word) -> bool {
     word.ranges() == [(0, u32::MAX)] && word.masks().next().is_none()
 }
 
-fn half(call: &str, arg: &Arg, name: &str, word: &Word) -> Vec<String> {
-    let say = |value: u32| decode::value(call, arg, u64::from(value));
+fn half((call, level): (&str, Option<u64>), arg: &Arg, name: &str, word: &Word) -> Vec<String> {
+    let say = |value: u32| decode::value(call, arg, u64::from(value), level);
     let mut words = Vec::new();
     let ranges = word.ranges();
     if ranges != [(0, u32::MAX)] {

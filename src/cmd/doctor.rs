@@ -27,11 +27,9 @@ pub fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Exit {
     }
 }
 
-/// Whoever closed the pipe has read enough; the verdict did not reach it whole.
+/// The verdict did not reach whoever asked whole.
 fn unwritten(error: &io::Error, io: &mut Io<'_>) -> Exit {
-    if error.kind() != io::ErrorKind::BrokenPipe {
-        io.tell(error);
-    }
+    io.tell(error);
     Exit::Failed
 }
 

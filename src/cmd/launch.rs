@@ -160,7 +160,7 @@ pub fn check_cgroup(path: Option<&Path>) -> Result<(), LaunchError> {
 }
 
 /// Tells a usage error.
-pub fn usage(error: &dyn std::error::Error, io: &mut Io<'_>) -> Exit {
+pub fn usage(error: &(dyn std::error::Error + 'static), io: &mut Io<'_>) -> Exit {
     io.tell(error);
     Exit::Usage
 }

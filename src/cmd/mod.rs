@@ -37,7 +37,12 @@ pub struct Io<'a> {
 
 impl Io<'_> {
     /// Tells an error once.
-    pub fn tell(&mut self, error: &dyn std::error::Error) {
+    pub fn tell(&mut self, error: &(dyn std::error::Error + 'static)) {
+        // Whoever closed the pipe has read enough.
+        let broken = std::io::ErrorKind::BrokenPipe;
+        if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == broken) {
+            return;
+        }
         // A closed stderr must not turn an error into a panic.
         drop(writeln!(self.err, "skilljail: {}", chain(error)));
     }

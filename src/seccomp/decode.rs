@@ -1,6 +1,7 @@
 //! Numbers back to names: what an argument of a call says to a reader.
 
 use super::constants;
+use super::filter::{Condition, Test};
 use super::syscalls::{Arg, Syscall};
 
 /// How the values of an argument are named.
@@ -16,13 +17,23 @@ enum Names {
 }
 
 /// Which names fit an argument. Only where one list is right: a wrong name would be worse than a number.
-fn names_of(call: &str, arg: &str) -> Option<Names> {
+/// `level` is the option's, where it is known: options of different levels have the same numbers.
+fn names_of(call: &str, arg: &str, level: Option<u64>) -> Option<Names> {
     use Names::{Bits, Both, Octal, One};
     Some(match (call, arg) {
         ("socket" | "socketpair", "domain") => One(&["AF_"]),
         ("socket" | "socketpair", "type") => Both("SOCK_", 0xf),
-        ("setsockopt" | "getsockopt", "level") => One(&["SOL_", "IPPROTO_IPV6", "IPPROTO_TCP"]),
-        ("setsockopt" | "getsockopt", "optname") => One(&["SO_"]),
+        ("setsockopt" | "getsockopt", "level") => One(&["SOL_", "IPPROTO_IP", "IPPROTO_TCP"]),
+        ("setsockopt" | "getsockopt", "optname") => {
+            let level = level.and_then(|level| one(&["SOL_", "IPPROTO_IP", "IPPROTO_TCP"], level));
+            One(match level? {
+                "SOL_SOCKET" => &["SO_"],
+                "IPPROTO_IP" => &["IP_"],
+                "IPPROTO_IPV6" => &["IPV6_"],
+                "IPPROTO_TCP" => &["TCP_"],
+                _ => return None,
+            })
+        }
         ("open" | "openat", "flags") => Both("O_", 3),
         (
             "openat" | "execveat" | "newfstatat" | "unlinkat" | "mkdirat" | "fchmodat" | "faccessat",
@@ -76,14 +87,14 @@ fn bits(beginnings: &[&str], value: u64) -> String {
     words.join("|")
 }
 
-/// A value in the words of the argument it is for: a name, names joined by `|`, a small number as it is, others in
+/// `level`: see [`level`]; only the options of sockets ask for it. A value in the words of the argument it is for: a name, names joined by `|`, a small number as it is, others in
 /// hexadecimal; an address only as one.
-pub fn value(call: &str, arg: &Arg, register: u64) -> String {
+pub fn value(call: &str, arg: &Arg, register: u64, level: Option<u64>) -> String {
     let value = register & arg.width.mask();
     if arg.pointer {
         return if value == 0 { "NULL".to_owned() } else { format!("{value:#x}") };
     }
-    let named = match names_of(call, &arg.name) {
+    let named = match names_of(call, &arg.name, level) {
         Some(Names::One(beginnings)) => one(beginnings, value).map(str::to_owned),
         Some(Names::Bits(beginnings)) => Some(bits(beginnings, value)),
         Some(Names::Both(beginning, low)) => one(&[beginning], value & low).map(|name| match value & !low {
@@ -97,13 +108,26 @@ pub fn value(call: &str, arg: &Arg, register: u64) -> String {
 }
 
 /// A value as a filter's file takes it: by name where it has one, or else as a number.
-pub fn literal(call: &str, arg: &Arg, register: u64) -> serde_json::Value {
-    let said = value(call, arg, register);
+pub fn literal(call: &str, arg: &Arg, register: u64, level: Option<u64>) -> serde_json::Value {
+    let said = value(call, arg, register, level);
     if said.starts_with(|c: char| c.is_ascii_uppercase()) && !arg.pointer {
         said.into()
     } else {
         (register & arg.width.mask()).into()
     }
+}
+
+/// The level of a socket option, if the call has one: its second argument.
+pub fn level(args: &[u64; 6]) -> Option<u64> {
+    args.get(1).copied().map(|level| level & u64::from(u32::MAX))
+}
+
+/// The same of a rule: where it asks for one level alone.
+pub fn level_of(conditions: &[Condition]) -> Option<u64> {
+    conditions.iter().find(|condition| condition.index() == 1).and_then(|condition| match condition.test() {
+        Test::In { values, .. } => values.first().copied().filter(|_| values.len() == 1),
+        _ => None,
+    })
 }
 
 /// The six registers as `name=value`, as many as the call has; all six in hexadecimal where the table knows no arguments.
@@ -112,7 +136,7 @@ pub fn arguments(call: Option<&Syscall>, args: &[u64; 6]) -> Vec<String> {
         Some((call, list)) => list
             .iter()
             .zip(args)
-            .map(|(arg, register)| format!("{}={}", arg.name, value(&call.name, arg, *register)))
+            .map(|(arg, register)| format!("{}={}", arg.name, value(&call.name, arg, *register, level(args))))
             .collect(),
         None => args.iter().map(|register| format!("{register:#x}")).collect(),
     }
@@ -125,6 +149,16 @@ mod tests {
 
     fn said(name: &str, args: [u64; 6]) -> String {
         arguments(Table::builtin().named(name), &args).join(", ")
+    }
+
+    #[test]
+    fn an_option_has_the_name_of_its_level() {
+        let option = |level, name| said("setsockopt", [3, level, name, 0, 0, 0]);
+        assert!(option(1, 26).contains("level=SOL_SOCKET, optname=SO_ATTACH_FILTER"), "{}", option(1, 26));
+        assert!(option(41, 26).contains("level=IPPROTO_IPV6, optname=IPV6_V6ONLY"), "{}", option(41, 26));
+        assert!(option(6, 1).contains("level=IPPROTO_TCP, optname=TCP_NODELAY"), "{}", option(6, 1));
+        assert!(option(0, 11).contains("level=IPPROTO_IP, optname=IP_RECVERR"), "{}", option(0, 11));
+        assert!(option(99, 11).contains("level=99, optname=11"), "{}", option(99, 11));
     }
 
     #[test]

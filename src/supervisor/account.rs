@@ -176,7 +176,7 @@ fn suggestion(
     let when: Vec<Value> = (0..)
         .zip(list.iter().zip(args))
         .filter_map(|(index, (arg, register))| {
-            let value = decode::literal(&call.name, arg, *register);
+            let value = decode::literal(&call.name, arg, *register, decode::level(args));
             (value.is_string() || looked_at.contains(&index)).then(|| json!({ "arg": arg.name, "eq": value }))
         })
         .collect();

@@ -1,9 +1,9 @@
 //! A call as a reviewer writes it: a name, and as many arguments as are of interest.
 
-use crate::seccomp::Arch;
 use crate::seccomp::json::values::expression;
 use crate::seccomp::region::{Region, TooComplex};
 use crate::seccomp::syscalls::{Arg, Syscall, Table, Width};
+use crate::seccomp::{Arch, decode};
 
 /// The words are no call. The caller's fault.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -182,13 +182,17 @@ impl Call {
 impl std::fmt::Display for Call {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let args = self.syscall.args.as_deref().unwrap_or_default();
+        let level = match self.values.get(1) {
+            Some(Value::Number(level)) => Some(*level),
+            _ => None,
+        };
         let words: Vec<String> = args
             .iter()
             .zip(&self.values)
             .map(|(arg, value)| {
                 let value = match value {
                     Value::Any => "any".to_owned(),
-                    Value::Number(number) => crate::seccomp::decode::value(&self.syscall.name, arg, *number),
+                    Value::Number(number) => decode::value(&self.syscall.name, arg, *number, level),
                     Value::Path(path) => format!("{path:?}"),
                     Value::Address(address) => address.clone(),
                 };

@@ -89,7 +89,7 @@ fn entry(call: &Call, when: &[Condition]) -> Value {
                 Test::In { values, .. } => values.first().copied().unwrap_or(0),
                 _ => 0,
             };
-            json!({ "arg": condition.arg().name, "eq": decode::literal(name, condition.arg(), value) })
+            json!({ "arg": condition.arg().name, "eq": decode::literal(name, condition.arg(), value, decode::level_of(when)) })
         };
         entry["when"] = when.iter().map(condition).collect();
     }

@@ -8,9 +8,9 @@ use crate::seccomp::syscalls::Arg;
 use crate::seccomp::{Action, Filter, decode};
 
 /// A condition as a reader takes it: `domain = AF_UNIX`, `prot & PROT_EXEC = 0`.
-fn condition(call: &str, condition: &Condition) -> String {
+fn condition(call: &str, condition: &Condition, level: Option<u64>) -> String {
     let arg = condition.arg();
-    let say = |value: u64| decode::value(call, &Arg { pointer: false, ..arg.clone() }, value);
+    let say = |value: u64| decode::value(call, &Arg { pointer: false, ..arg.clone() }, value, level);
     let name = &arg.name;
     match condition.test() {
         Test::In { mask, values } => {
@@ -37,7 +37,8 @@ fn condition(call: &str, condition: &Condition) -> String {
 
 /// All conditions of a rule, or that it has none.
 pub fn conditions(rule: &Rule) -> String {
-    let all: Vec<String> = rule.when().iter().map(|one| condition(&rule.call().name, one)).collect();
+    let level = decode::level_of(rule.when());
+    let all: Vec<String> = rule.when().iter().map(|one| condition(&rule.call().name, one, level)).collect();
     if all.is_empty() { "any arguments".to_owned() } else { all.join(" and ") }
 }
 
