@@ -186,22 +186,6 @@ pub struct Warm {
     pub served: bool,
 }
 
-impl Warm {
-    /// What the supervisor saw.
-    pub fn new(facts: &crate::supervisor::warm::Facts) -> Self {
-        Self {
-            ready_ms: facts.ready.map(|ready| millis(ready.after)),
-            idle_ms: millis(facts.idle),
-            idle_kib: facts.ready.and_then(|ready| ready.idle_kib),
-            served: facts.served,
-        }
-    }
-}
-
-fn millis(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
 /// The line before the document of a run that was started ahead: the script waits for its input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "review", derive(schemars::JsonSchema))]
@@ -219,17 +203,6 @@ pub struct ReadyLine {
 }
 
 impl ReadyLine {
-    /// What the supervisor saw.
-    pub fn new(ready: &crate::supervisor::warm::Ready) -> Self {
-        Self {
-            version: 1,
-            ready: true,
-            setup_us: u64::try_from(ready.setup.as_micros()).unwrap_or(u64::MAX),
-            ready_ms: millis(ready.after),
-            idle_kib: ready.idle_kib,
-        }
-    }
-
     /// As one line of JSON.
     pub fn to_json(&self) -> String {
         // Numbers and one bool: there is nothing in it that could fail.

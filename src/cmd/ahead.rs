@@ -65,5 +65,12 @@ pub(super) fn caller<'a>(
 
 fn tell(report: Option<&File>, ready: &Ready) -> io::Result<()> {
     let Some(file) = report else { return Ok(()) };
-    Patient::new(file, READER_PATIENCE).write_all(ReadyLine::new(ready).to_json().as_bytes())
+    let line = ReadyLine {
+        version: 1,
+        ready: true,
+        setup_us: u64::try_from(ready.setup.as_micros()).unwrap_or(u64::MAX),
+        ready_ms: u64::try_from(ready.after.as_millis()).unwrap_or(u64::MAX),
+        idle_kib: ready.idle_kib,
+    };
+    Patient::new(file, READER_PATIENCE).write_all(line.to_json().as_bytes())
 }

@@ -57,10 +57,20 @@ pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
         stdout_bytes: outcome.stdout_bytes,
         stderr_bytes: outcome.stderr_bytes,
     };
-    report.warm = outcome.warm.as_ref().map(Warm::new);
+    report.warm = outcome.warm.as_ref().map(warm);
     report.denials = denials(outcome, filter);
     report.denials_total = outcome.denials.total();
     report
+}
+
+fn warm(facts: &super::warm::Facts) -> Warm {
+    let millis = |d: std::time::Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
+    Warm {
+        ready_ms: facts.ready.map(|ready| millis(ready.after)),
+        idle_ms: millis(facts.idle),
+        idle_kib: facts.ready.and_then(|ready| ready.idle_kib),
+        served: facts.served,
+    }
 }
 
 fn object(value: Value) -> Map<String, Value> {
