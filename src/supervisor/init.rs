@@ -6,7 +6,7 @@ use super::channel;
 use crate::layer::fds::CHANNEL_FD;
 use crate::layer::{ApplyError, Prepared, seccomp};
 use crate::sys::exit_group::exit_now;
-use crate::sys::{fd, prctl, wait};
+use crate::sys::{fd, madvise, prctl, wait};
 
 /// Runs until the payload (`pid`) ends. When this process leaves, the kernel kills what is left in the namespace.
 pub fn run(prepared: &Prepared, pid: i32) -> ! {
@@ -31,6 +31,8 @@ fn seal(prepared: &Prepared) -> Result<(), ApplyError> {
         fd::close(number);
     }
     fd::close_range(CHANNEL_FD.unsigned_abs() + 1, u32::MAX).map_err(failed("close_range"))?;
+    // It waits from here on, and needs little of this program for that.
+    madvise::let_go_of_code();
     seccomp::seal_init(&prepared.seccomp)
 }
 

@@ -12,7 +12,7 @@ use crate::egress::{self, Broker};
 use crate::layer::{ApplyError, Facts, NetFacts};
 use crate::notify::{self, denials::Denials};
 use crate::sys::seccomp::NotifSizes;
-use crate::sys::{fd, pidfd, signal, wait};
+use crate::sys::{fd, madvise, pidfd, signal, wait};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -435,6 +435,8 @@ impl Jail {
         if let Err(error) = channel::send_go(self.channel.as_fd()) {
             self.broken("send go", &error);
         }
+        // The payload is on its way, and we only wait.
+        madvise::let_go_of_code();
     }
 
     fn on_listener(&mut self) -> io::Result<()> {

@@ -15,6 +15,7 @@ pub mod fd;
 pub mod getauxval;
 pub mod keyctl;
 pub mod landlock_abi;
+pub mod madvise;
 pub mod mount;
 pub mod netdevice;
 pub mod openat2;
