@@ -56,6 +56,7 @@ test-cpython: prerequisites ## CPython's own tests in the jail (Debian: libpytho
 
 test-data: prerequisites ## numpy, pandas and matplotlib in the jail, and each shipped set (needs pip and its index)
 	@$(HEAVY) --test runtime_sets --test skills_data
+	@$(HEAVY) --test egress requests
 
 test-standard: prerequisites ## our verdicts and SARIF beside those of skills-ref and jsonschema (needs pip and its index)
 	@$(HEAVY) --test skill -- skills_ref_says pythons_jsonschema
@@ -67,7 +68,7 @@ bench-check: prerequisites ## `check` of 200 files beside sha256sum of the same 
 	@$(HEAVY) --test skill speed -- --nocapture
 
 bench-egress: prerequisites ## what the egress relay costs, beside the same client outside of the jail
-	@$(HEAVY) --test egress figures -- --nocapture
+	@$(HEAVY) --test egress -- figures gibibyte --nocapture
 
 bench-policy: prerequisites ## how long loading, proving and comparing policies take
 	@$(HEAVY) --test policy figures -- --nocapture

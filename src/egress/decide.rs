@@ -121,9 +121,10 @@ impl Rules {
         }
     }
 
-    /// Other addresses of these names, to fall back to.
+    /// Another address of these names, to fall back to. Of several names that share an address nobody said which one is
+    /// meant: only an address that all of them have is as good.
     pub fn others(&self, names: &[Name], tried: &[IpAddr]) -> Option<IpAddr> {
-        let has = |pinned: &Vec<Name>| names.iter().any(|name| pinned.contains(name));
+        let has = |pinned: &Vec<Name>| !names.is_empty() && names.iter().all(|name| pinned.contains(name));
         self.pins.iter().find(|(address, pinned)| !tried.contains(address) && has(pinned)).map(|(a, _)| *a)
     }
 }

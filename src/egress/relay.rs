@@ -242,6 +242,8 @@ impl Relay {
         match judged {
             Ok(name) => {
                 connection.why = format!("{name} had this address and is the server name");
+                // What it may fall back to is an address of this name.
+                connection.names = vec![name.clone()];
                 connection.name = Some(name);
                 self.dial(index, hub);
             }

@@ -230,6 +230,48 @@ fn a_killed_supervisor_leaves_no_connection() {
     }
 }
 
+#[test]
+fn a_killed_script_ends_its_connections() {
+    let script = r"
+import os, signal, socket
+s = socket.create_connection(('api.example.org', 8087)); s.recv(1)
+os.kill(os.getpid(), signal.SIGKILL)";
+    let ran = run(script, &policy(|_| {}));
+    assert_eq!((ran.status(), ran.report["signal"].as_i64()), ("signaled", Some(9)), "{ran:?}");
+    assert!(comes("other held: "));
+}
+
+/// As `large_and_slow`, a gibibyte each way.
+#[test]
+#[cfg(feature = "bench")]
+fn a_gibibyte_each_way() {
+    let script = r"
+import hashlib, json, os, socket
+block, digest = os.urandom(1 << 20), hashlib.sha256()
+s = socket.create_connection(('api.example.org', 8080))
+for _ in range(1024):
+    s.sendall(block); digest.update(block)
+s.shutdown(socket.SHUT_WR)
+up = s.makefile().read() == f'{1 << 30} {digest.hexdigest()}'
+s = socket.create_connection(('api.example.org', 80))
+s.sendall(b'GET /bytes/1073741824 HTTP/1.0\r\nHost: h\r\n\r\n')
+text = s.makefile('rb', 1 << 20)
+while text.readline().strip(): pass
+got, wanted, pattern, count = hashlib.sha256(), hashlib.sha256(), bytes(range(256)) * 4096, 0
+while part := text.read(1 << 20): got.update(part); count += len(part)
+for _ in range(1024): wanted.update(pattern)
+print(json.dumps([up, count, got.digest() == wanted.digest()]))";
+    let ran = run(
+        script,
+        &policy(|p| {
+            p["egress"]["max_bytes"]["value"] = "4 GiB".into();
+            p["limits"]["wall"]["value"] = "110 s".into();
+            p["limits"]["cpu"]["value"] = "110 s".into();
+        }),
+    );
+    assert_eq!(ran.value(), json!([true, 1u64 << 30, true]), "{ran:?}");
+}
+
 /// The libraries that people use, from the index that pip has.
 #[test]
 #[cfg(feature = "registry")]
@@ -248,10 +290,10 @@ async def both():
         async with client.get(url) as answer: said.append(await answer.text())
 asyncio.run(both())
 print(json.dumps(said))";
-    let runtime = super::support::runtime_with("requests httpx aiohttp");
+    let runtime = super::support::runtime_of_file("clients", "tests/egress/clients.txt");
     let skill = skill(script);
     let policy = policy(|_| {});
-    let ran = super::support::Run::with_runtime(runtime, &skill.path(), "main.py")
+    let ran = super::support::Run::with_runtime(&runtime, &skill.path(), "main.py")
         .args(["--policy", policy.path().to_str().unwrap()])
         .inside(&world().inside())
         .go();

@@ -219,6 +219,14 @@ def held(conn):
         canary("held: reset")
 
 
+def held_too(conn):
+    conn.sendall(b"x")
+    try:
+        conn.recv(1)
+    finally:
+        canary("other held: over")
+
+
 def caught(what):
     def handler(conn):
         canary(what)
@@ -282,7 +290,7 @@ def main():
             tls = kind((address, 443), Handler)
             tls.socket = context.wrap_socket(tls.socket, server_side=True, do_handshake_on_connect=False)
             serve(tls)
-        for port, handler in [(8080, echo), (8081, never), (8082, reset), (8083, flood), (8084, first), (8085, sink), (8086, held)]:
+        for port, handler in [(8080, echo), (8081, never), (8082, reset), (8083, flood), (8084, first), (8085, sink), (8086, held), (8087, held_too)]:
             listen(PUBLIC, port, handler)
             listen(V6, port, handler)
         for address in ["10.9.9.9", "169.254.169.254"]:

@@ -72,7 +72,7 @@ impl World {
 pub fn policy(change: impl FnOnce(&mut Value)) -> tempfile::NamedTempFile {
     let text = fs::read_to_string(checkout().join("policies/egress.json")).unwrap();
     let mut policy: Value = serde_json::from_str(&text).unwrap();
-    let ports = [80, 443, 8080, 8081, 8082, 8083, 8084, 8085, 8086];
+    let ports = [80, 443, 8080, 8081, 8082, 8083, 8084, 8085, 8086, 8087];
     policy["name"] = "trial".into();
     policy["egress"]["allow"] =
         json!([{"name": "*.example.org", "ports": ports, "reason": "for this trial"}]);

@@ -36,6 +36,13 @@ pub fn data_runtime() -> &'static Path {
     RUNTIME.get_or_init(|| built("runtime-data", &["--requirements", "data", "--python", &python_with_pip()]))
 }
 
+/// A pinned Python with what a requirements file of the checkout lists; building it needs pip's index.
+pub fn runtime_of_file(name: &str, file: &str) -> PathBuf {
+    let file = checkout().join(file);
+    let args = ["--requirements", file.to_str().expect("UTF-8"), "--python", &python_with_pip()];
+    built(&format!("runtime-{name}"), &args)
+}
+
 /// The first interpreter on PATH that has pip: a host's default one often has none.
 fn python_with_pip() -> String {
     let path = std::env::var("PATH").expect("a PATH");
