@@ -112,6 +112,9 @@ pub struct RunArgs {
     /// How long a --warm run may wait for its input
     #[arg(long, value_name = "DUR", default_value = "10m", requires = "warm")]
     pub warm_idle: String,
+    /// Pass the script's stdout on as it comes; of one that goes over its limit a part is printed then
+    #[arg(long, conflicts_with = "json")]
+    pub stream: bool,
     /// Say in the report how long each step of the start took
     #[arg(long)]
     pub timings: bool,

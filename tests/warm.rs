@@ -299,6 +299,41 @@ fn what_it_was_started_with_it_keeps_and_the_layers_are_those_of_any_run() {
 }
 
 #[test]
+fn with_stream_the_result_comes_before_the_end_and_every_byte_once() {
+    let script = "import sys, time\nprint(sys.stdin.read() + 'x' * 30_000, flush=True)\ntime.sleep(1)\nprint('y' * 30_000)";
+    let skill = Skill::new(script);
+    let (mut ahead, _) = Ahead::start(&skill, &["--stream"]).ready();
+    ahead.give("{}");
+    let mut stdout = ahead.child.stdout.take().expect("piped");
+    let mut first = vec![0; 30_003];
+    stdout.read_exact(&mut first).expect("it comes");
+    assert!(ahead.child.try_wait().expect("it can be asked").is_none(), "the run is not over");
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).expect("text");
+    let all = String::from_utf8(first).expect("text") + &rest;
+    assert_eq!(all, format!("{{}}{}\n{}\n", "x".repeat(30_000), "y".repeat(30_000)));
+    let ended = ahead.end();
+    assert_eq!(
+        (ended.code, &ended.document["usage"]["stdout_bytes"]),
+        (0, &json!(60_004)),
+        "{:?}",
+        ended.document
+    );
+
+    // Over its limit: a part is printed, and the document says so.
+    let skill = Skill::new("import sys\nsys.stdin.read()\nprint('x' * 100_000)");
+    let (mut ahead, _) = Ahead::start(&skill, &["--stream"]).ready();
+    ahead.give("{}");
+    let ended = ahead.end();
+    assert_eq!(
+        (ended.code, &ended.document["status"]),
+        (123, &json!("output_limit")),
+        "{:?}",
+        ended.document
+    );
+}
+
+#[test]
 fn without_a_report_or_with_an_input_file_it_is_a_usage_error() {
     for words in
         [&["--warm"][..], &["--warm", "--report", "/dev/null", "--input", "x"], &["--warm-idle", "5s"]]

@@ -36,7 +36,7 @@ pub(crate) enum ExecError {
 /// Runs the command.
 pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
     launch::keep_owner_bits();
-    let mut to = Destination { report: None, json: args.json };
+    let mut to = Destination { json: args.json, ..Destination::default() };
     match args.report.as_deref().map(|word| target::create("--report", word)).transpose() {
         Ok(file) => to.report = file,
         Err(error) => {
@@ -88,6 +88,7 @@ pub fn run(args: &ExecArgs, io: &mut Io<'_>) -> Exit {
         literals: Vec::new(),
         secrets: None,
         warm: None,
+        stream: false,
         wall: settings.wall,
         cgroup: args.cgroup.as_deref(),
     };

@@ -16,6 +16,8 @@ pub struct Destination {
     pub report: Option<File>,
     /// `--json`.
     pub json: bool,
+    /// So many bytes of stdout were passed on as they came.
+    pub passed_on: usize,
 }
 
 /// The exit code of a finished run.
@@ -64,7 +66,8 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
             .and(io.out.write_all(terminal::json(&report.to_json(), to_terminal.0).as_bytes()))
             .and(io.out.flush());
     } else {
-        told = told.and(io.out.write_all(&terminal::output(stdout, to_terminal.0))).and(io.out.flush());
+        let rest = stdout.get(to.passed_on..).unwrap_or_default();
+        told = told.and(io.out.write_all(&terminal::output(rest, to_terminal.0))).and(io.out.flush());
         told = told.and(io.err.write_all(&terminal::output(stderr, to_terminal.1)));
         if let Some(error) = &report.error {
             if stderr.last().is_some_and(|byte| *byte != b'\n') {

@@ -71,7 +71,7 @@ pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
     if let Err(error) = launch::check_ids(args.session.as_deref(), args.robot.as_deref()) {
         return launch::usage(&error, io);
     }
-    let (to, audit) = match open_targets(args) {
+    let (mut to, audit) = match open_targets(args) {
         Ok(opened) => opened,
         Err(error) => return launch::usage(&error, io),
     };
@@ -120,13 +120,14 @@ pub fn run(args: &RunArgs, io: &mut Io<'_>) -> Exit {
     report.timings = args.timings.then(|| laps.with(&outcome));
     settings.collect(&outcome, &checked.plan, &mut report);
     log(audit.as_ref(), &report, io);
+    to.passed_on = outcome.stdout_passed_on;
     result::tell(report, &outcome.stdout, &outcome.stderr, to, io)
 }
 
 fn open_targets(args: &RunArgs) -> Result<(Destination, Option<AuditLog>), target::TargetError> {
     let report = args.report.as_deref().map(|word| target::create("--report", word)).transpose()?;
     let audit = args.audit.as_deref().map(AuditLog::open).transpose()?;
-    Ok((Destination { report, json: args.json }, audit))
+    Ok((Destination { report, json: args.json, passed_on: 0 }, audit))
 }
 
 /// Opens and checks everything; `known` is what a refusal can already say.
@@ -302,6 +303,8 @@ pub(crate) fn supervise(
         literals: checked.skill.env().literals.clone(),
         secrets: secrets(args, &checked.skill),
         warm,
+        // A terminal gets no byte that was not looked at.
+        stream: args.stream && !std::io::stdout().is_terminal(),
         wall: settings.wall,
         cgroup: args.cgroup.as_deref(),
     };

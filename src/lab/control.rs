@@ -122,6 +122,7 @@ fn program(mut trial: Trial, args: &ExecArgs, io: &mut Io<'_>) -> Result<Exit, F
         literals: Vec::new(),
         secrets: None,
         warm: None,
+        stream: false,
         wall: settings.wall,
         cgroup: None,
     };

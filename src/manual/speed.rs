@@ -46,6 +46,9 @@
 //! - `--warm-idle` (10 min) bounds the wait (`timeout`, `idle_limit`). An input that breaks the contract is never handed over
 //!   (`input_rejected`). stdin closed without an input, and SIGTERM, cancel it. Before the input it may use as much processor
 //!   time as the run itself; that is a budget of its own.
+//! - `--stream` passes stdout on as it comes, so that the result is there before the interpreter has taken itself down (which
+//!   takes longer than most answers). Until the document says `ok` it is a result of a run that may still fail, and of one that
+//!   goes over its limit a part is printed; without `--stream` stdout is printed when the run is over, or not at all.
 //! - A script that ends without reading ends the run with its own status, and `warm.served` is false.
 //!
 //! `tests/warm.rs` shows each of these.

@@ -96,6 +96,7 @@ fn launch(
     let more = cancel.try_clone().map_err(failed("fcntl(F_DUPFD_CLOEXEC)"))?;
 
     let leaf = cgroup::Leaf::for_job(&job)?;
+    let stream = job.stream;
     let (prepared, ours, limits, mut callers) = prepare::prepare(job)?;
     #[cfg(feature = "lab")]
     let (prepared, namespaces) = {
@@ -127,6 +128,9 @@ fn launch(
     let mapped = if has_maps { proc_pid.and_then(|pid| idmap::write_maps(&idmap, pid)) } else { Ok(()) };
     let ahead = callers.warm.as_ref().map_or(Ok(()), |caller| jail.start_ahead(caller));
     let mapped = mapped.and_then(|()| ahead.map_err(failed("fstat (stdin)")));
+    if stream {
+        jail.stream();
+    }
     jail.took(&[
         ("prepare", prepared_at.saturating_duration_since(started)),
         ("clone3", cloned_at.saturating_duration_since(prepared_at)),

@@ -72,6 +72,8 @@ pub struct Outcome {
     pub end: End,
     /// stdout, whole, or what came before its cap.
     pub stdout: Vec<u8>,
+    /// How many bytes of it were passed on as they came.
+    pub stdout_passed_on: usize,
     /// Bytes that were written to stdout, as far as they were read.
     pub stdout_bytes: u64,
     /// The tail of stderr.
@@ -112,6 +114,7 @@ impl Outcome {
                 errno: error.errno,
             },
             stdout: Vec::new(),
+            stdout_passed_on: 0,
             stdout_bytes: 0,
             stderr: Vec::new(),
             stderr_bytes: 0,

@@ -47,6 +47,8 @@ pub struct Job<'a> {
     pub secrets: Option<Secrets<'a>>,
     /// Who hands over the input later, with [`Stdin::Later`].
     pub warm: Option<warm::Caller<'a>>,
+    /// Whether stdout is passed on as it comes.
+    pub stream: bool,
     /// The wall-clock limit.
     pub wall: Duration,
     /// The delegated cgroup.

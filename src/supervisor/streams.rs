@@ -1,12 +1,15 @@
 //! The payload's stdout and stderr, read without ever waiting, bounded.
 
 use crate::sys::fd;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
 /// One read's size. A pipe holds 64 KiB, but most that is said is short, and what is read into is memory to be made.
 const CHUNK: usize = 8 << 10;
+/// See pipe(7).
+const PIPE_BUF: usize = 4096;
 
 /// What is kept of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,18 +26,19 @@ pub struct Stream {
     keep: Keep,
     cap: u64,
     total: u64,
+    passed_on: usize,
 }
 
 impl Stream {
     /// Keeps everything up to `cap`.
     pub fn whole(pipe: OwnedFd, cap: u64) -> Self {
-        Self { pipe: Some(pipe), kept: VecDeque::new(), keep: Keep::Head, cap, total: 0 }
+        Self { pipe: Some(pipe), kept: VecDeque::new(), keep: Keep::Head, cap, total: 0, passed_on: 0 }
     }
 
     /// Keeps the last `tail` bytes; `cap` is how much may come in all.
     pub fn tail(pipe: OwnedFd, cap: u64, tail: u64) -> Self {
         let tail = usize::try_from(tail).unwrap_or(usize::MAX);
-        Self { pipe: Some(pipe), kept: VecDeque::new(), keep: Keep::Tail(tail), cap, total: 0 }
+        Self { pipe: Some(pipe), kept: VecDeque::new(), keep: Keep::Tail(tail), cap, total: 0, passed_on: 0 }
     }
 
     /// The pipe, while it is open.
@@ -75,6 +79,26 @@ impl Stream {
         };
         let surplus = self.kept.len().saturating_sub(most);
         self.kept.drain(..surplus);
+    }
+
+    /// Hands on what is kept, as far as `to` takes it without waiting; a reader that has had enough is no error here.
+    pub fn pass_on(&mut self, to: BorrowedFd<'_>) {
+        while let (false, Some(rest)) = (self.over(), self.kept.make_contiguous().get(self.passed_on..)) {
+            let mut fds = [PollFd::new(to, PollFlags::POLLOUT)];
+            if rest.is_empty() || !poll(&mut fds, PollTimeout::ZERO).is_ok_and(|count| count > 0) {
+                return;
+            }
+            // What a pipe that can be written to takes without waiting (POSIX).
+            match fd::write(to.as_raw_fd(), rest.get(..PIPE_BUF).unwrap_or(rest)) {
+                Ok(count) => self.passed_on += count,
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// How many bytes were handed on.
+    pub fn passed_on(&self) -> usize {
+        self.passed_on
     }
 
     /// What was kept.

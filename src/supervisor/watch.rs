@@ -35,6 +35,7 @@ pub struct Jail {
     cancel: OwnedFd,
     feed: Feed,
     warm: Option<Warm>,
+    stream: bool,
     // Its number in the mounted /proc.
     payload_in_proc: Option<i32>,
     secrets: Option<OwnedFd>,
@@ -97,6 +98,7 @@ impl Jail {
             cancel,
             feed: Feed::new(ours.stdin, ours.input),
             warm: None,
+            stream: false,
             payload_in_proc: None,
             secrets: ours.secrets,
             stdout: Stream::whole(ours.stdout, bounds.stdout),
@@ -156,6 +158,11 @@ impl Jail {
 
     fn broken(&mut self, step: &'static str, error: &io::Error) {
         self.fail(ApplyError { layer: "supervisor", step, errno: crate::sys::errno(error) });
+    }
+
+    /// stdout is passed on as it comes.
+    pub fn stream(&mut self) {
+        self.stream = true;
     }
 
     /// The input comes when the script waits for it.
@@ -301,7 +308,13 @@ impl Jail {
                 }
                 Ok(())
             }
-            Source::Stdout => self.stdout.read_available(),
+            Source::Stdout => {
+                self.stdout.read_available()?;
+                if self.stream {
+                    self.stdout.pass_on(io::stdout().as_fd());
+                }
+                Ok(())
+            }
             Source::Stderr => self.stderr.read_available(),
             Source::Stdin => self.feed.write(),
             Source::Relay => self.feed.relay(),
@@ -495,6 +508,7 @@ impl Jail {
             timings: self.timings,
             warm: self.warm.as_ref().map(|warm| warm.facts(finished)),
             end,
+            stdout_passed_on: self.stdout.passed_on(),
             stdout_bytes: self.stdout.total(),
             stdout: self.stdout.into_bytes(),
             stderr_bytes: self.stderr.total(),

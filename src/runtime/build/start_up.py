@@ -35,6 +35,7 @@ _generator = type(_ for _ in ())
 _streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]
 _of_streams = {}
 _count_elements(_of_streams, map(type, _streams))
-_count_elements(_of_streams, (type(stream.buffer) for stream in _streams))
-_count_elements(_of_streams, (type(stream.buffer.raw) for stream in _streams))
+_buffers = [stream.buffer for stream in _streams]
+_count_elements(_of_streams, map(type, _buffers))
+_count_elements(_of_streams, (type(buffer.raw) for buffer in _buffers if hasattr(buffer, "raw")))
 atexit.register(_spare_the_last_collections)

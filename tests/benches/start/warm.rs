@@ -84,7 +84,7 @@ fn once(place: &Place, skill: &Skill<'_>, warm: bool) -> Option<(Duration, u64)>
     if warm {
         let _ = std::fs::remove_file(&fifo);
         nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).ok()?;
-        command.arg("--warm").arg("--report").arg(&fifo);
+        command.args(["--warm", "--stream"]).arg("--report").arg(&fifo);
         // Opened for both, so that nobody waits for the other.
         let file = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).ok()?;
         reader = Some(BufReader::new(file));
