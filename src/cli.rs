@@ -50,6 +50,7 @@ pub enum Command {
 
 /// Words of `run`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct RunArgs {
     /// The skill: a path (it has a `/`) or a name below --skills
     pub skill: String,
