@@ -6,7 +6,8 @@ SHELL := /bin/bash
 
 CARGO ?= cargo
 PROFILE ?= quick
-BIN := target/$(PROFILE)/skilljail
+TARGET_DIR ?= target/$(PROFILE)
+BIN := $(TARGET_DIR)/skilljail
 RUNTIME := .run/runtime
 
 
@@ -106,7 +107,7 @@ bench-readme: bench ## the same, and its ratios into README
 .PHONY: laboratory
 laboratory: prerequisites
 	@$(CARGO) build --locked --profile $(PROFILE) --features lab --bins
-LAB := target/$(PROFILE)/skilljail-lab
+LAB := $(TARGET_DIR)/skilljail-lab
 
 # As root also as an ordinary user, who must be able to read the programs and the runtime: copies in a place of its own.
 attack: laboratory $(RUNTIME)/runtime.json ## the battery against the jail of this host, and each attack with its walls down
