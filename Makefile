@@ -101,6 +101,40 @@ bench-parts: prerequisites ## the parts of a start one by one: filter, proof, po
 bench-readme: bench ## the same, and its ratios into README
 	@tests/benches/readme .run/bench-*.json
 
+# The laboratory and the program, side by side: the battery starts both.
+.PHONY: laboratory
+laboratory: prerequisites
+	@$(CARGO) build --locked --profile $(PROFILE) --features lab --bins
+LAB := target/$(PROFILE)/skilljail-lab
+
+# As root also as an ordinary user, who must be able to read the programs and the runtime: copies in a place of its own.
+attack: laboratory $(RUNTIME)/runtime.json ## the battery against the jail of this host, and each attack with its walls down
+	@$(BIN) attack --runtime $(RUNTIME)
+	@$(LAB) control --runtime $(RUNTIME)
+	@if [ "$$(id -u)" = 0 ]; then place=$$(mktemp -d /var/tmp/skilljail-attack.XXXXXX); trap 'rm -rf "$$place"' EXIT; \
+	  chmod 755 "$$place"; cp $(BIN) $(LAB) "$$place"; cp -a $(RUNTIME) "$$place/runtime"; chmod -R a+rX "$$place"; \
+	  user="setpriv --reuid $(TEST_UID) --regid $(TEST_UID) --clear-groups --inh-caps=-all --bounding-set=-all env -i PATH=$$PATH"; \
+	  echo "as uid $(TEST_UID):"; $$user "$$place/skilljail" attack --runtime "$$place/runtime"; \
+	  $$user "$$place/skilljail-lab" control --runtime "$$place/runtime"; fi
+
+matrix: laboratory $(RUNTIME)/runtime.json ## each attack with each layer left out and with each alone; writes the README's summary
+	@$(LAB) matrix --runtime $(RUNTIME) --readme README.md
+
+# With the program that `make test` built.
+fuzz-smoke: prerequisites ## half a minute of system calls by a fixed seed
+	@$(CARGO) run --locked --quiet --bin skilljail -- fuzz --seconds 30 --seed 1
+
+FUZZ_SEEDS ?= 11 12 13 14
+fuzz-hour: build ## an hour of system calls by several seeds
+	@for seed in $(FUZZ_SEEDS); do $(BIN) fuzz --seconds 900 --seed $$seed; done
+
+compare-bubblewrap: laboratory $(RUNTIME)/runtime.json ## the same attacks in bubblewrap (Debian: bubblewrap, installed by root)
+	@command -v bwrap >/dev/null || apt-get install -y -qq --no-install-recommends bubblewrap >/dev/null
+	@$(LAB) compare --runtime $(RUNTIME) tests/comparison/bubblewrap
+
+mutants: build $(RUNTIME)/runtime.json ## seeded weakenings of the product, each caught by an attack
+	@tests/mutants/run $(RUNTIME)
+
 soak: prerequisites ## a hundred runs at once and ten thousand in a row, and nothing left behind
 	@$(HEAVY) --test soak -- --nocapture
 

@@ -42,6 +42,13 @@ pub enum Command {
     /// Attack the jail on this host, for real, and judge by what happens to canaries
     #[cfg(feature = "battery")]
     Attack(AttackArgs),
+    /// Run seeded programs of system calls in the jail, and look what becomes of canaries
+    #[cfg(feature = "battery")]
+    Fuzz(FuzzArgs),
+    /// The interpreter of such a program, inside of a jail
+    #[cfg(feature = "battery")]
+    #[command(hide = true)]
+    FuzzInside,
     /// Shell completions, man pages and JSON schemas
     #[cfg(feature = "review")]
     #[command(subcommand)]
@@ -247,6 +254,30 @@ pub struct AttackArgs {
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Also say how each attack ended that was contained
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// Words of `fuzz`.
+#[cfg(feature = "battery")]
+#[derive(Debug, Args)]
+pub struct FuzzArgs {
+    /// How long
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub seconds: u64,
+    /// The same seed makes the same programs
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// A shipped profile's name, or a file (it has a `/` or ends in .json)
+    #[arg(long, value_name = "NAME|FILE", default_value = "default")]
+    pub policy: String,
+    /// Jails at once; one a processor if absent
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Write what is found here, minimised, each as the folder of an attack
+    #[arg(long, value_name = "DIR", default_value = "findings")]
+    pub out: PathBuf,
+    /// Print the whole distribution of calls and errnos
     #[arg(long, short)]
     pub verbose: bool,
 }

@@ -37,6 +37,8 @@ pub mod cmd;
 pub mod digest;
 pub mod egress;
 pub mod exit;
+#[cfg(feature = "battery")]
+pub mod fuzz;
 pub mod host;
 #[cfg(feature = "lab")]
 pub mod lab;

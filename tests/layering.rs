@@ -64,7 +64,7 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ),
         ("render", with(&["audit", "plan", "report", "attack", "fuzz"])),
         ("attack", with(&["supervisor", "plan", "report", "sys", "digest"])),
-        ("fuzz", with(&["attack", "supervisor", "plan", "report", "sys"])),
+        ("fuzz", with(&["attack", "supervisor", "plan", "report", "sys", "digest"])),
         ("audit", with(&["plan", "layer", "egress"])),
         ("supervisor", with(&["plan", "layer", "notify", "egress", "payload", "report", "sys", "digest"])),
         ("report", with(&["plan", "layer", "notify", "egress", "sys"])),

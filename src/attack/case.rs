@@ -199,9 +199,10 @@ impl Case {
     /// Whether it says something about a profile on this machine.
     pub fn applies(&self, profile: &str) -> bool {
         let here = self.spec.architecture.as_deref().is_none_or(|arch| arch == std::env::consts::ARCH);
-        let shipped = ["default", "strict", "tfrobot", "egress"].contains(&profile);
+        let shipped = ["default", "strict", "tfrobot", "egress", "egress-public"].contains(&profile);
         // A policy of one's own is judged by everything.
-        here && (!shipped || self.spec.profiles.as_ref().is_none_or(|p| p.iter().any(|p| p == profile)))
+        here && (!shipped
+            || self.spec.profiles.as_ref().is_none_or(|p| p.iter().any(|p| profile.starts_with(p.as_str()))))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::judge::{Seen, Verdict, judge};
 use super::live::{Key, Live};
-use super::stage::{SCRIPT, Stage, Variables};
+use super::stage::{Network, SCRIPT, Stage, Variables};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
@@ -29,6 +29,8 @@ pub struct Engine {
     pub runtime: Option<PathBuf>,
     /// `--policy`.
     pub policy: String,
+    /// Whether the skills of the battery ask for what that policy lets out.
+    pub network: Network,
     /// Where the canary directory is, for the script. None: where it is on the host.
     pub canary: Option<PathBuf>,
     /// Whether the harness sets out the canaries that live; else the laboratory does, in its world.
@@ -71,7 +73,7 @@ impl Engine {
         let hostname = nix::unistd::gethostname().ok();
         let canary = self.canary.clone().unwrap_or_else(|| stage.outside.dir().to_owned());
         let roles: &[&str] = if case.spec.pair { &["receiver", "sender"] } else { &["receiver"] };
-        let folders = roles.iter().map(|role| stage.write(case, role, &canary, &variables));
+        let folders = roles.iter().map(|role| stage.write(case, role, &canary, &variables, self.network));
         let folders = folders.collect::<io::Result<Vec<_>>>()?;
         // A package may hold a second name of a canary.
         stage.outside.settle()?;
@@ -163,18 +165,7 @@ impl Run {
     }
 
     fn finish(mut self, seen: &mut Seen) -> io::Result<()> {
-        let mut wait = Duration::from_millis(2);
-        let mut hung = false;
-        while self.child.try_wait()?.is_none() {
-            if Instant::now() > self.deadline {
-                hung = true;
-                self.child.kill()?;
-                self.child.wait()?;
-                break;
-            }
-            std::thread::sleep(wait);
-            wait = (wait * 2).min(Duration::from_millis(20));
-        }
+        let hung = finish(&mut self.child, self.deadline)? == Overdue::Yes;
         if hung {
             seen.hung = Some(u64::try_from(self.given.as_millis()).unwrap_or(u64::MAX));
         }
@@ -206,6 +197,33 @@ impl Run {
         seen.said.push_str(&said);
         Ok(())
     }
+}
+
+/// Whether a child had to be killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overdue {
+    /// It had not ended at its deadline.
+    Yes,
+    /// It ended by itself.
+    No,
+}
+
+/// Waits for a child until a deadline, and kills it then.
+///
+/// # Errors
+/// The kernel's.
+pub fn finish(child: &mut Child, deadline: Instant) -> io::Result<Overdue> {
+    let mut wait = Duration::from_millis(2);
+    while child.try_wait()?.is_none() {
+        if Instant::now() > deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Overdue::Yes);
+        }
+        std::thread::sleep(wait);
+        wait = (wait * 2).min(Duration::from_millis(20));
+    }
+    Ok(Overdue::No)
 }
 
 /// A run that went on for long after its deadline.

@@ -26,6 +26,29 @@ pub struct Stage {
     pub proof: String,
 }
 
+/// What a skill says of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// It needs none.
+    None,
+    /// It wants what the policy lets out.
+    Egress,
+}
+
+impl Network {
+    /// What a skill must say to get the most that a policy gives.
+    pub fn most(policy: &crate::policy::Policy) -> Self {
+        if policy.file().egress.is_some() { Self::Egress } else { Self::None }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Egress => "egress",
+        }
+    }
+}
+
 /// What scripts are told: names and values.
 pub type Variables = Vec<(String, String)>;
 
@@ -67,6 +90,7 @@ impl Stage {
         role: &str,
         canary: &Path,
         variables: &Variables,
+        network: Network,
     ) -> io::Result<PathBuf> {
         let folder = self.package(role);
         let mut all = variables.clone();
@@ -75,7 +99,7 @@ impl Stage {
         all.push(("CANARY_HOSTDIR".to_owned(), self.outside.dir().display().to_string()));
         all.push(("CANARY_PROOF".to_owned(), self.proof.clone()));
         all.push(("CANARY_ROLE".to_owned(), role.to_owned()));
-        write_skill(&folder, case.script, &all)?;
+        write_skill(&folder, case.script, &all, network)?;
         for extra in &case.spec.package {
             self.extra(&folder, extra)?;
         }
@@ -120,17 +144,15 @@ impl Stage {
 ///
 /// # Errors
 /// The kernel's.
-pub fn write_skill(folder: &Path, script: &str, variables: &Variables) -> io::Result<()> {
+pub fn write_skill(folder: &Path, script: &str, variables: &Variables, network: Network) -> io::Result<()> {
     fs::create_dir_all(folder.join("scripts"))?;
     let write = |path: &str, text: &str| fs::write(folder.join(path), text);
     write(
         "SKILL.md",
         "---\nname: attack\ndescription: One attack of the battery.\nruntime: cubesandbox::python\n---\nAn attack.\n",
     )?;
-    write(
-        "xray.json",
-        r#"{"network": "none", "scripts": {"attack.py": {"description": "Attacks.", "parameters": {"type": "object", "properties": {}}}}}"#,
-    )?;
+    let contract = r#"{"network": "NETWORK", "scripts": {"attack.py": {"description": "Attacks.", "parameters": {"type": "object", "properties": {}}}}}"#;
+    write("xray.json", &contract.replace("NETWORK", network.word()))?;
     write("scripts/attack.py", script)?;
     write("scripts/kit.py", KIT)?;
     write("scripts/numbers_of_calls.py", &numbers())?;

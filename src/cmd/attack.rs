@@ -4,6 +4,7 @@ use super::Io;
 use crate::attack::case::{self, Case, Class};
 use crate::attack::engine::Engine;
 use crate::attack::live::Key;
+use crate::attack::stage::Network;
 use crate::attack::{self, Tally, probe, residue};
 use crate::cli::{AttackArgs, AttackFormat};
 use crate::exit::Exit;
@@ -54,6 +55,7 @@ pub fn run(args: &AttackArgs, io: &mut Io<'_>) -> Exit {
         words: Vec::new(),
         runtime: args.runtime.clone(),
         policy: args.policy.clone(),
+        network: Network::most(&policy),
         canary: None,
         live: true,
         // Before any thread is made: they inherit it.

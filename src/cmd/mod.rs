@@ -13,6 +13,8 @@ pub mod check;
 pub mod doctor;
 pub mod egress;
 pub mod exec;
+#[cfg(feature = "battery")]
+pub mod fuzz;
 #[cfg(feature = "review")]
 pub mod generate;
 pub mod inputs;
@@ -79,6 +81,10 @@ pub fn dispatch(cli: &Cli, io: &mut Io<'_>) -> Exit {
         Command::Doctor(args) => doctor::run(args, io),
         #[cfg(feature = "battery")]
         Command::Attack(args) => attack::run(args, io),
+        #[cfg(feature = "battery")]
+        Command::Fuzz(args) => fuzz::run(args, io),
+        #[cfg(feature = "battery")]
+        Command::FuzzInside => fuzz::inside(io),
         #[cfg(feature = "review")]
         Command::Gen(command) => generate::run(command, io),
     }

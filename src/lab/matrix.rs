@@ -5,6 +5,7 @@ use super::words::{BatteryArgs, MatrixArgs};
 use crate::attack::case::{self, Case, Class};
 use crate::attack::engine::Engine;
 use crate::attack::judge::Verdict;
+use crate::attack::stage::Network;
 use crate::attack::{in_parallel, threads};
 use crate::cmd::Io;
 use crate::exit::Exit;
@@ -55,7 +56,7 @@ impl Walls {
     }
 }
 
-fn chosen(args: &BatteryArgs) -> Result<Vec<Case>, Failure> {
+pub(super) fn chosen(args: &BatteryArgs) -> Result<Vec<Case>, Failure> {
     let policy = Policy::load(&args.policy)?;
     let mut cases = case::all()?;
     cases.retain(|case| case.applies(policy.name()));
@@ -69,6 +70,7 @@ fn chosen(args: &BatteryArgs) -> Result<Vec<Case>, Failure> {
 
 fn cells(args: &BatteryArgs, cells: Vec<(Case, Walls)>) -> Result<Vec<(Case, Walls, Verdict)>, Failure> {
     let program = std::env::current_exe()?;
+    let network = Network::most(&Policy::load(&args.policy)?);
     let terminal = std::io::stderr().is_terminal();
     let all = cells.len();
     let run = |(case, walls): &(Case, Walls)| {
@@ -80,6 +82,7 @@ fn cells(args: &BatteryArgs, cells: Vec<(Case, Walls)>) -> Result<Vec<(Case, Wal
             words,
             runtime: args.runtime.clone(),
             policy: args.policy.clone(),
+            network,
             canary: Some("/canary".into()),
             live: false,
             key: None,

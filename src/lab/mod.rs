@@ -15,6 +15,7 @@
 
 pub mod canaries;
 pub mod cell;
+pub mod compare;
 pub mod control;
 pub mod document;
 pub mod matrix;
@@ -33,6 +34,7 @@ pub fn dispatch(words: &Words, io: &mut Io<'_>) -> Exit {
     match &words.command {
         Command::Control(args) => control::control(args, io),
         Command::Matrix(args) => matrix::matrix(args, io),
+        Command::Compare(args) => compare::compare(args, io),
         Command::Cell(args) => cell::cell(args, io),
         Command::Trace(args) => control::trace(args, io),
         Command::Walls => walls(io),

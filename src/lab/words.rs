@@ -21,6 +21,8 @@ pub enum Command {
     Control(ControlArgs),
     /// Each attack of the battery with each layer left out, and with each layer alone
     Matrix(MatrixArgs),
+    /// The battery, run by another program that takes the words of `skilljail run`
+    Compare(CompareArgs),
     /// One run of the battery, as `control` and `matrix` start it
     #[command(hide = true)]
     Cell(CellArgs),
@@ -99,6 +101,17 @@ pub struct MatrixArgs {
     /// Print the whole table as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Words of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The battery.
+    #[command(flatten)]
+    pub battery: BatteryArgs,
+    /// The other program
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
 }
 
 /// Words of `cell`: one run of the battery.

@@ -22,6 +22,8 @@ pub mod packet;
 pub mod pidfd;
 pub mod prctl;
 pub mod prctl_read;
+#[cfg(feature = "battery")]
+pub mod raw_call;
 pub mod renameat2;
 pub mod rlimit;
 pub mod rtnetlink;
