@@ -6,3 +6,4 @@ with attempt("sendto with MSG_FASTOPEN"):
         stream.shutdown(socket.SHUT_WR)
         stream.settimeout(1)
         stream.recv(1)
+    absent("the call went well: somebody may have heard it, or nobody")
