@@ -65,6 +65,11 @@ impl Flow {
         self.waiting.extend_from_slice(bytes);
     }
 
+    /// Whether the side that is written to has to take more before anything more is read.
+    pub(super) fn is_held_up(&self) -> bool {
+        !self.waiting().is_empty() || self.pipe.as_ref().is_some_and(|pipe| pipe.holds > 0)
+    }
+
     /// Bytes that were carried.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes

@@ -4,9 +4,11 @@ use super::decide::Rules;
 use super::log::{Entry, Log, Verdict, What};
 use crate::sys::rtnetlink::Routes;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
+use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
 /// What an event of the epoll set is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +144,14 @@ pub(super) struct Hub {
     pub(super) log: Log,
     /// The host's routes.
     pub(super) routes: Routes,
+    /// What the routes said last of an address, and when.
+    pub(super) asked: HashMap<IpAddr, (Instant, Result<(), String>)>,
 }
+
+/// How long what the routes said is believed: a program that connects a thousand times asks once a second.
+const BELIEVED: Duration = Duration::from_secs(1);
+/// Addresses that are remembered.
+const REMEMBERED: usize = 4_096;
 
 impl Hub {
     /// Watches a descriptor.
@@ -151,8 +160,22 @@ impl Hub {
     }
 
     /// Whether an address is one that this host reaches and that is not itself: the last word, of the host's own routes.
-    pub(super) fn reachable(&self, address: IpAddr) -> Result<(), String> {
+    pub(super) fn reachable(&mut self, address: IpAddr) -> Result<(), String> {
         self.rules.address(address)?;
+        if let Some((when, said)) = self.asked.get(&address)
+            && when.elapsed() < BELIEVED
+        {
+            return said.clone();
+        }
+        let said = self.route(address);
+        if self.asked.len() >= REMEMBERED {
+            self.asked.clear();
+        }
+        self.asked.insert(address, (Instant::now(), said.clone()));
+        said
+    }
+
+    fn route(&self, address: IpAddr) -> Result<(), String> {
         match self.routes.kind(address) {
             Ok(libc::RTN_UNICAST) => Ok(()),
             Ok(libc::RTN_LOCAL) => Err("an address of this host".to_owned()),

@@ -99,6 +99,7 @@ impl Broker {
             policy: prepared.policy,
             log: Log::default(),
             routes: prepared.routes,
+            asked: std::collections::HashMap::new(),
         };
         let listeners = sockets.listeners.into_iter().map(TcpListener::from).collect();
         let relay = Relay::new(listeners, &hub)?;

@@ -91,6 +91,8 @@ impl Relay {
     pub(super) fn new(listeners: Vec<TcpListener>, hub: &Hub) -> io::Result<Self> {
         for (index, listener) in (0..).zip(&listeners) {
             listener.set_nonblocking(true)?;
+            // What is relayed in small pieces must not wait for more; accepted sockets inherit it.
+            socket::setsockopt(listener, sockopt::TcpNoDelay, &true)?;
             hub.watch(listener, Token::Listener(index), EpollFlags::EPOLLIN)?;
         }
         Ok(Self {
@@ -152,8 +154,6 @@ impl Relay {
         if inner.set_nonblocking(true).is_err() {
             return;
         }
-        // What is relayed in small pieces must not wait for more.
-        drop(inner.set_nodelay(true));
         let server_name = hub.rules.server_name_on(wanted.port());
         let now = Instant::now();
         let index = self.connections.next();
@@ -193,14 +193,36 @@ impl Relay {
         let Some(connection) = self.connections.slot(index) else { return };
         match connection.state {
             State::Hello => self.hello(index, hub),
-            State::Dialling { .. } if outer => self.dialled(index, hub),
+            State::Dialling { .. } if outer => self.dialled(index, flags, hub),
             State::Dialling { .. } => {
                 // A client that goes away while we dial needs no answer any more.
                 if flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP) {
                     self.close(index, Verdict::Failed, "the script gave up", hub);
                 }
             }
-            State::Open => self.carry(index, hub),
+            State::Open => {
+                let over = flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP);
+                let comes = flags.intersects(EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP);
+                // What is read on one side is written on the other: an event is about one direction, or about a write that
+                // waited for it.
+                let up = over || if outer { connection.up.is_held_up() } else { comes };
+                let down = over || if outer { comes } else { connection.down.is_held_up() };
+                self.carry(index, up, down, hub);
+                if flags.contains(EpollFlags::EPOLLERR) {
+                    self.broke(index, outer, hub);
+                }
+            }
+        }
+    }
+
+    /// A side that is in error though nothing was read or written: both directions may have ended on it already.
+    fn broke(&mut self, index: u32, outer: bool, hub: &mut Hub) {
+        let Some(connection) = self.connections.slot(index) else { return };
+        let side = if outer { connection.outer.as_ref() } else { Some(&connection.inner) };
+        if let Some(Ok(Some(error))) = side.map(TcpStream::take_error) {
+            let verdict = if outer { Verdict::Failed } else { Verdict::Allowed };
+            let why = broken(if outer { "far" } else { "script's" }, &error);
+            self.close(index, verdict, &why, hub);
         }
     }
 
@@ -292,30 +314,36 @@ impl Relay {
         }
     }
 
-    fn dialled(&mut self, index: u32, hub: &mut Hub) {
+    fn dialled(&mut self, index: u32, flags: EpollFlags, hub: &mut Hub) {
         let Some(connection) = self.connections.slot(index) else { return };
         let Some(outer) = &connection.outer else { return };
-        match outer.take_error() {
-            Ok(None) if outer.peer_addr().is_ok() => {
-                drop(outer.set_nodelay(true));
-                connection.state = State::Open;
-                connection.moved = Instant::now();
-                self.carry(index, hub);
-            }
-            // Still on its way: a first event of a socket that is not connected yet.
-            Ok(None) => {}
-            Ok(Some(error)) | Err(error) => self.fall_back(index, &error, hub),
+        if flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP) {
+            let error = outer.take_error().ok().flatten();
+            let error = error.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ECONNREFUSED));
+            return self.fall_back(index, &error, hub);
+        }
+        // Writable without an error: connected.
+        if flags.contains(EpollFlags::EPOLLOUT) {
+            drop(outer.set_nodelay(true));
+            connection.state = State::Open;
+            connection.moved = Instant::now();
+            self.carry(index, true, true, hub);
         }
     }
 
-    fn carry(&mut self, index: u32, hub: &mut Hub) {
+    fn carry(&mut self, index: u32, upward: bool, downward: bool, hub: &mut Hub) {
         let budget = hub.rules.policy().max_bytes.value;
         let Some(connection) = self.connections.slot(index) else { return };
         let Some(outer) = &connection.outer else { return };
         let before = connection.up.bytes() + connection.down.bytes();
-        let up =
-            connection.up.carry(&connection.inner, outer, &mut self.buffer, TURN, &mut connection.sniffed);
-        let down = connection.down.carry(outer, &connection.inner, &mut self.buffer, TURN, &mut None);
+        let (mut up, mut down) = (Ok(Moved::Blocked), Ok(Moved::Blocked));
+        if upward {
+            let seen = &mut connection.sniffed;
+            up = connection.up.carry(&connection.inner, outer, &mut self.buffer, TURN, seen);
+        }
+        if downward {
+            down = connection.down.carry(outer, &connection.inner, &mut self.buffer, TURN, &mut None);
+        }
         let moved = connection.up.bytes() + connection.down.bytes() - before;
         self.bytes += moved;
         if moved > 0 {
@@ -358,7 +386,7 @@ impl Relay {
             if let Some(connection) = self.connections.slot(index) {
                 connection.queued = false;
                 if matches!(connection.state, State::Open) {
-                    self.carry(index, hub);
+                    self.carry(index, true, true, hub);
                 }
             }
         }

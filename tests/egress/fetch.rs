@@ -2,10 +2,11 @@
 
 use super::examples;
 use super::support::runtime;
-use super::world::{policy, world};
+use super::world::{alone, policy, world};
 
 #[test]
 fn web_fetch_answers_its_examples() {
+    let _alone = alone();
     let policy = policy(|_| {});
     let before = world().canaries("169.254.169.254");
     for example in examples::of("web-fetch") {

@@ -1,7 +1,7 @@
 //! What the skill asks for, what the policy has, what the caller narrows.
 
 use super::support::Skill;
-use super::world::{entries, policy, run, run_of, skill, world};
+use super::world::{alone, entries, policy, run, run_of, skill, world};
 use serde_json::json;
 
 const ASK: &str = r"
@@ -64,6 +64,7 @@ fn an_empty_list_allows_nothing() {
 
 #[test]
 fn mode_public_reaches_every_public_address_and_no_other() {
+    let _alone = alone();
     let before = world().canaries("10.9.9.9");
     let policy = policy(|p| {
         p["egress"]["mode"] = "public".into();

@@ -1,6 +1,6 @@
 //! The questions that every fetcher of URLs is asked. Each has its control: the same outside of the jail reaches the canary.
 
-use super::world::{entries, policy, run, world};
+use super::world::{alone, entries, policy, run, world};
 use serde_json::{Value, json};
 
 /// Tries each target in the jail and outside; nothing in the jail may reach a canary, and the control must.
@@ -49,6 +49,7 @@ fn refused(said: &[Value]) {
 
 #[test]
 fn the_seven_questions() {
+    let _alone = alone();
     // 1: a literal private address; the metadata service; the host by each of its addresses.
     let targets = [
         ("10.9.9.9", 80),
@@ -92,6 +93,7 @@ fn the_seven_questions() {
 /// 3: the resolver answers with a public address first and a private one then.
 #[test]
 fn a_name_that_rebinds_is_reached_where_it_was_checked() {
+    let _alone = alone();
     let script = r"
 import json, socket
 said = []
@@ -121,6 +123,7 @@ print(json.dumps(said))";
 /// 4: a redirect to one, followed by a client that does not look.
 #[test]
 fn a_redirect_leads_to_the_same_wall() {
+    let _alone = alone();
     let script = r"
 import json, urllib.request
 said = []
@@ -140,6 +143,7 @@ print(json.dumps(said))";
 /// 5 and 6: the same address in other words.
 #[test]
 fn no_way_to_write_an_address_leads_inside() {
+    let _alone = alone();
     let targets = [
         ("::ffff:10.9.9.9", 80),
         ("::ffff:a09:909", 80),
@@ -181,6 +185,7 @@ fn no_way_to_write_an_address_leads_inside() {
 /// 7: other ports, and everything that is not TCP.
 #[test]
 fn other_ports_and_protocols_reach_nothing() {
+    let _alone = alone();
     let script = r"
 import json, socket
 said = {}
