@@ -107,11 +107,7 @@ bench-readme: bench ## the same, and its ratios into README
 .PHONY: laboratory
 laboratory: prerequisites
 	@$(CARGO) build --locked --profile $(PROFILE) --features lab --bins
-<<<<<<< HEAD
 LAB := $(TARGET_DIR)/skilljail-lab
-=======
-LAB := target/$(PROFILE)/skilljail-lab
->>>>>>> battery
 
 # As root also as an ordinary user, who must be able to read the programs and the runtime: copies in a place of its own.
 attack: laboratory $(RUNTIME)/runtime.json ## the battery against the jail of this host, and each attack with its walls down

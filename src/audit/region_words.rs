@@ -64,7 +64,7 @@ pub fn when(region: &Region, call: Option<&Syscall>) -> String {
                 words.extend(half((name, level), &arg, &arg.name, low));
             }
             (Some(low), None) if arg.width == Width::W32 => {
-                words.extend(half((name, level), &arg, &arg.name, low))
+                words.extend(half((name, level), &arg, &arg.name, low));
             }
             (low, high) => {
                 let plain = Arg { name: String::new(), ..arg.clone() };
