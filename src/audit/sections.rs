@@ -225,8 +225,15 @@ fn landlock(plan: &Plan) -> Section {
     section(
         "landlock",
         format!(
-            "At least ABI {}, else nothing runs; the rights of ABI {} are handled where the kernel knows them. {} What no rule grants answers EACCES.",
-            l.require_abi, l.target_abi, l.reason
+            "At least ABI {}, else nothing runs; the rights of ABI {} are handled where the kernel knows them{}. {} What no rule grants answers EACCES.",
+            l.require_abi,
+            l.target_abi,
+            if l.no_connect {
+                ""
+            } else {
+                ", but for TCP connect, which the walls of egress judge and write down"
+            },
+            l.reason
         ),
         vec![table("", &["path and below", "may", "why"], rows)],
     )

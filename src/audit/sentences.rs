@@ -6,6 +6,7 @@ use crate::layer::landlock::Grant;
 use crate::layer::mounts::{Flag, Op, Source};
 use crate::plan::Plan;
 use crate::policy::egress::{Allowed, EgressMode};
+use crate::policy::schema::Sni;
 use crate::policy::{Egress, NetworkMode, Policy};
 use crate::seccomp::{Arch, Compiled, guarantee};
 
@@ -34,7 +35,7 @@ const CLAIMS: &[Claim] = &[
                 "seccomp",
                 "fork and vfork are refused, clone is allowed with exactly the flags of a thread, clone3 is ENOSYS",
             ),
-            ("rlimits", "RLIMIT_NPROC counts the script's threads and init"),
+            ("rlimits", "RLIMIT_NPROC: whatever came through would be counted, with init and the threads"),
         ],
         guarantees: &[
             "never fork",
@@ -97,7 +98,7 @@ const CLAIMS: &[Claim] = &[
     },
     Claim {
         id: "no_write",
-        text: "Nothing outside /workdir can be written (/tmp and /skill/out are folders of it), and all of it is gone after the run.",
+        text: "Nothing can be written but /workdir (/tmp and /skill/out are folders of it) and /dev/shm, both of this run alone, and gone after it; --out copies what is in /workdir/out.",
         contrary: "A way to write outside /workdir is open.",
         by: &[
             (
@@ -185,7 +186,7 @@ const CLAIMS: &[Claim] = &[
     Claim {
         id: "no_other_process",
         text: "No other process can be seen, read, steered or signalled.",
-        contrary: "Another process can be touched.",
+        contrary: "A call that reaches into other processes is open; the pid namespace still has none but the jail's own.",
         by: &[
             (
                 "idmap",
@@ -260,7 +261,7 @@ const CLAIMS: &[Claim] = &[
     },
     Claim {
         id: "no_channel",
-        text: "Runs cannot tell each other anything through what they share (read-only files, the page cache, accounts of a user).",
+        text: "Runs share no file, lock, account or object by which one could tell another anything. What the whole host shows to everybody (its load and free memory by sysinfo, its times) stays to be seen.",
         contrary: "There is a channel to other runs.",
         by: &[
             (
@@ -359,6 +360,23 @@ fn reached(egress: &Egress) -> String {
     }
 }
 
+/// Where nothing but the address tells names apart, an address that is shared opens all of them.
+fn neighbours(egress: &Egress) -> String {
+    let unseen: Vec<String> = egress
+        .ports
+        .iter()
+        .filter(|port| egress.sni != Sni::Require || !egress.sni_ports.contains(port))
+        .map(ToString::to_string)
+        .collect();
+    if egress.mode == EgressMode::Public || unseen.is_empty() {
+        return String::new();
+    }
+    format!(
+        " On port {} no server name is looked at: every name that shares an address with a listed one can be reached there too.",
+        unseen.join(", ")
+    )
+}
+
 /// Every sentence, held against a policy.
 pub fn of(policy: &Policy, plan: &Plan) -> Vec<Sentence> {
     let mut sentences: Vec<Sentence> =
@@ -366,7 +384,7 @@ pub fn of(policy: &Policy, plan: &Plan) -> Vec<Sentence> {
     if let Some(egress) = &plan.net.egress {
         let mut told = judge(&ONLY_LISTED, policy.filter(), plan);
         if told.holds {
-            told.text = format!("{} {}", reached(egress), ONLY_LISTED.text);
+            told.text = format!("{}{} {}", reached(egress), neighbours(egress), ONLY_LISTED.text);
         }
         for sentence in sentences.iter_mut().filter(|sentence| sentence.id == "no_address") {
             *sentence = told.clone();
@@ -381,27 +399,40 @@ pub fn tests() -> impl Iterator<Item = &'static str> {
 }
 
 fn judge(claim: &Claim, filter: &Compiled, plan: &Plan) -> Sentence {
-    let broken = claim
-        .plan
-        .and_then(|check| check(plan).err())
-        .or_else(|| claim.guarantees.iter().find_map(|sentence| prove(sentence, filter).err()));
+    let of_plan = claim.plan.and_then(|check| check(plan).err());
+    let of_filter = || claim.guarantees.iter().find_map(|sentence| prove(sentence, filter).err());
+    // What breaks it in the filter leaves the other walls standing; what breaks it in the plan may be any of them.
+    let (broken, left) = match of_plan {
+        Some(why) => (Some(why), false),
+        None => (of_filter(), true),
+    };
+    let holds = broken.is_none();
     let mut proof: Vec<Proof> = Vec::new();
-    if broken.is_none() {
+    if holds {
         proof.extend(claim.guarantees.iter().map(|sentence| Proof::Guarantee((*sentence).to_owned())));
         proof.extend(claim.tests.iter().map(|test| Proof::Test(test)));
     }
+    let stands = |layer: &str, how: &str| {
+        (holds || left && layer != "seccomp") && since(how).is_none_or(|abi| abi <= plan.landlock.target_abi)
+    };
     Sentence {
         id: claim.id,
-        text: if broken.is_none() { claim.text } else { claim.contrary }.to_owned(),
-        holds: broken.is_none(),
-        by: if broken.is_none() {
-            claim.by.iter().map(|(layer, how)| Wall { layer, how: (*how).to_owned() }).collect()
-        } else {
-            Vec::new()
-        },
-        broken,
+        text: claim.text.to_owned(),
+        holds,
+        by: claim
+            .by
+            .iter()
+            .filter(|(layer, how)| stands(layer, how))
+            .map(|(layer, how)| Wall { layer, how: (*how).to_owned() })
+            .collect(),
+        broken: broken.map(|why| format!("{} {why}", claim.contrary)),
         proof,
     }
+}
+
+/// The Landlock ABI without which a wall has nothing to say.
+fn since(how: &str) -> Option<u32> {
+    how.split_once("from ABI ")?.1.split(' ').next()?.parse().ok()
 }
 
 /// Proves one sentence of a filter's programs, on every architecture.

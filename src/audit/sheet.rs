@@ -25,13 +25,13 @@ pub struct Sheet {
 pub struct Sentence {
     /// A stable word for it.
     pub id: &'static str,
-    /// The sentence; where it does not hold, its contrary.
+    /// The sentence.
     pub text: String,
     /// Whether the good sentence holds of this policy.
     pub holds: bool,
-    /// Why not.
+    /// Where it does not hold: what is so instead, and why.
     pub broken: Option<String>,
-    /// Which walls enforce it, each with how.
+    /// Which walls enforce it, each with how; where it does not hold, which are left.
     pub by: Vec<Wall>,
     /// What shows it.
     pub proof: Vec<Proof>,

@@ -58,6 +58,9 @@ fn sentence(sentence: &Sentence, out: &mut String) {
         let _ = writeln!(out, "<p class=\"why\">{}</p>", xml(why));
     }
     if !sentence.by.is_empty() {
+        if !sentence.holds {
+            out.push_str("<p class=\"why\">What is left:</p>\n");
+        }
         out.push_str("<ul class=\"by\">\n");
         for wall in &sentence.by {
             let _ = writeln!(out, "<li><b>{}</b> {}</li>", xml(wall.layer), xml(&wall.how));

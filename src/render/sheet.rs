@@ -21,7 +21,8 @@ pub fn text(sheet: &Sheet) -> String {
             let _ = writeln!(out, "          because {why}");
         }
         for wall in &sentence.by {
-            let _ = writeln!(out, "          by {}: {}", wall.layer, wall.how);
+            let word = if sentence.holds { "by" } else { "left is" };
+            let _ = writeln!(out, "          {word} {}: {}", wall.layer, wall.how);
         }
         let proven: Vec<&str> = sentence
             .proof

@@ -148,11 +148,23 @@ fn a_connection_is_judged_by_the_egress_part() {
 }
 
 #[test]
+fn an_address_is_one_with_quotes_or_without() {
+    for call in ["connect(169.254.169.254:443)", "connect(\"169.254.169.254:443\")"] {
+        let told = explain("egress", call);
+        let refused = ("net".to_owned(), "refused".to_owned());
+        assert!(verdicts(&told).contains(&refused), "{call}: {told:#}");
+    }
+    let stub = explain("egress", "connect(127.0.0.53:53)");
+    assert!(verdicts(&stub).contains(&("net".to_owned(), "allowed".to_owned())), "{stub:#}");
+}
+
+#[test]
 fn what_is_not_understood_gets_near_misses() {
     for (call, said) in [
         ("sokcet", "did you mean socket?"),
         ("socket(AF_INTE)", "did you mean AF_INET"),
         ("openat(", "is not a call"),
+        ("write(\"/etc/passwd\")", "is an address of memory, and no path"),
     ] {
         let printed = policy(&["explain", "default", call]);
         assert_eq!(printed.code, 2, "{call}");

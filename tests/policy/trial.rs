@@ -16,7 +16,12 @@ pub struct Trial {
 impl Trial {
     /// The shipped default, as a file of another name.
     pub fn new() -> Self {
-        let mut policy = json("policies/default.json");
+        Self::of("default")
+    }
+
+    /// The same of another shipped one.
+    pub fn of(name: &str) -> Self {
+        let mut policy = json(&format!("policies/{name}.json"));
         policy["name"] = "trial".into();
         Self { dir: tempfile::tempdir().unwrap(), policy, filter: None, file: "trial.json" }
     }

@@ -259,6 +259,9 @@ fn shorthand(syscall: &Syscall, args: &[Arg], at: usize, word: &str) -> usize {
     args.iter().enumerate().skip(at).find(|(_, arg)| wants(arg)).map_or(at, |(index, _)| index)
 }
 
+/// What the parameters are called in which a call takes a path.
+const PATHS: [&str; 7] = ["path", "name", "filename", "target", "library", "root", "put_old"];
+
 fn is_address(word: &str) -> bool {
     word.parse::<std::net::SocketAddr>().is_ok() || word.parse::<std::net::IpAddr>().is_ok()
 }
@@ -276,6 +279,14 @@ fn value(syscall: &Syscall, arg: &Arg, word: &str) -> Result<Value, CallError> {
     if let Some(text) = word.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         if !arg.pointer {
             return Err(wrong("is a number, not a string".to_owned(), None));
+        }
+        if is_address(text) && arg.name == "addr" {
+            return Ok(Value::Address(text.to_owned()));
+        }
+        // What a buffer holds no wall looks at: it must not be judged as if it were a file.
+        if !PATHS.iter().any(|word| arg.name.contains(word)) {
+            let hint = "write _ for what is left open".to_owned();
+            return Err(wrong(format!("is an address of memory, and no path: {word}"), Some(hint)));
         }
         return Ok(Value::Path(text.to_owned()));
     }

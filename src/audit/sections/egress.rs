@@ -5,6 +5,7 @@ use crate::audit::sheet::Table;
 use crate::audit::units::{bytes, millis};
 use crate::policy::Egress;
 use crate::policy::egress::EgressMode;
+use crate::policy::schema::Sni;
 
 /// The tables of the net section.
 pub(super) fn tables(egress: &Egress) -> Vec<Table> {
@@ -25,6 +26,10 @@ pub(super) fn tables(egress: &Egress) -> Vec<Table> {
         tables.push(table("what counts as inside beside every special address", &["network", "why"], rows));
     }
     let sni = format!("{:?} on {}", egress.sni, ports(&egress.sni_ports)).to_lowercase();
+    let shared = match egress.sni {
+        Sni::Require => "a shared address does not open its neighbours on these ports",
+        Sni::Log | Sni::Off => "a shared address opens its neighbours",
+    };
     let servers = egress.dns_servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let servers = if servers.is_empty() { "the host's own".to_owned() } else { servers };
     let bundle = egress
@@ -37,8 +42,8 @@ pub(super) fn tables(egress: &Egress) -> Vec<Table> {
         "how",
         &["what", "value", "why"],
         vec![
-            bound("server name of TLS", sni, "a shared address does not open its neighbours"),
-            bound("resolvers", servers, "asked by the supervisor; the script asks 127.0.0.53"),
+            bound("server name of TLS", sni, shared),
+            bound("resolvers", servers, "asked by the supervisor, and for names that may be reached alone; the script asks 127.0.0.53"),
             bound("certificates", bundle, "what the script trusts"),
             bound("connections at once", count(&egress.max_connections), &egress.max_connections.reason),
             bound("connections", count(&egress.max_connections_total), &egress.max_connections_total.reason),
