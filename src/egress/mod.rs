@@ -2,7 +2,7 @@
 //!
 //! No host socket enters the jail. The jail's namespace has no way out; every address is its own (AnyIP), so that a connect
 //! to an allowed port reaches a listener that the child opened there. The broker accepts, reads the original destination with
-//! getsockname, [decides](decide), dials and [relays](relay). Names are answered by the [stub](stub) on 127.0.0.53.
+//! getsockname, [decides](decide), dials and relays. Names are answered by a stub on 127.0.0.53.
 
 pub mod address;
 pub mod decide;
