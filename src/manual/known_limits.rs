@@ -13,6 +13,9 @@
 //! - **A stopped supervisor keeps no deadline.** Whoever stops it with SIGSTOP stops its clock; cpu time stays bounded by the
 //!   rlimit, and the jail dies when the supervisor does.
 //! - **A reader that never reads.** The supervisor ends the jail at its deadline, and then waits for the caller to take what was
-//!   printed. A caller that waits for the exit before it reads a full pipe waits for itself.
+//!   printed, at most two minutes from one byte to the next. A caller that waits for the exit before it reads a full pipe waits
+//!   for itself.
+//! - **`uretprobe` and `uprobe`** (x86_64, 335 and 336) are not the filter's to refuse on newer kernels, which hand them past every
+//!   filter for their own trampolines. Called from anywhere else, 335 ends the process by SIGILL.
 //! - **A signal in the first moments**, before the supervisor has taken over signals, ends it as any program: nothing ran, nothing is
 //!   left, and there is no document.
