@@ -1,6 +1,7 @@
 //! The sections of a sheet: for each layer what is allowed and why, what is refused and what the program sees.
 
 mod calls;
+pub mod differences;
 mod egress;
 mod limits;
 

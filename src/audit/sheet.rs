@@ -1,6 +1,7 @@
 //! A policy as a reader meets it: the sentences that matter first, then a section a layer. Text and HTML are made of this
 //! one value.
 
+use super::sections::differences;
 use crate::plan::Plan;
 use crate::policy::Policy;
 use serde::Serialize;
@@ -80,7 +81,7 @@ pub struct Table {
 
 /// The policy's own filter cannot be read again: our fault, since it was read when the policy was loaded.
 #[derive(Debug, thiserror::Error)]
-#[error("the filter of the policy cannot be read: {0}")]
+#[error("the policy cannot be told: {0}")]
 pub struct SheetError(String);
 
 impl Sheet {
@@ -116,12 +117,14 @@ impl Sheet {
                 },
             ),
         ];
+        let mut sections = super::sections::of(policy, plan, filter);
+        sections.extend(differences::of(policy).map_err(|why| SheetError(why.to_string()))?);
         Ok(Self {
             policy: policy.name().to_owned(),
             description: file.description.clone(),
             facts,
             sentences: super::sentences::of(policy, plan),
-            sections: super::sections::of(policy, plan, filter),
+            sections,
         })
     }
 }

@@ -72,7 +72,17 @@ fn a_new_reviewer_finds_the_answers_in_the_page() {
         ] {
             assert!(printed.out.contains(answer), "{word}: {answer}");
         }
+        // What differs from the policy that everybody knows; of that one itself there is nothing to tell.
+        assert_eq!(printed.out.contains("id=\"differences\""), word != "default", "{word}");
     }
+    let egress = policy(&["show", "egress"]).out;
+    let differences = &egress[egress.find("against default").expect("the section is there")..];
+    for line in ["seccomp socket", "seccomp connect", "network"] {
+        assert!(differences.contains(line), "{line}: {differences}");
+    }
+    let other = policy(&["show", &word]).out;
+    let differences = &other[other.find("against default").expect("the section is there")..];
+    assert!(differences.contains("limits stdout") && !differences.contains("seccomp"), "{differences}");
 }
 
 #[test]
