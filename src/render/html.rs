@@ -149,6 +149,9 @@ fn picture(sheet: &Sheet, out: &mut String) {
         let (x, y) = (8 + depth * 22, TOP + depth * STEP);
         let (w, h) = (WIDE - 2 * x, bottom + (7 - depth) * BELOW - y);
         let words = match sheet.sections.iter().find(|section| section.name == layer) {
+            Some(section) if layer == "net" && section.about.starts_with("egress") => {
+                "no way out but through the supervisor, to what the policy lists".to_owned()
+            }
             Some(section) if layer == "net" => {
                 section.about.split(['.', ';']).next().unwrap_or(words).to_owned()
             }

@@ -96,6 +96,19 @@ fn the_page_needs_nothing_else() {
     }
 }
 
+/// Words of the picture that are longer than their wall are cut off by the next edge.
+#[test]
+fn the_picture_holds_its_words() {
+    for word in ["default", "strict", "egress", "egress-public", "tfrobot"] {
+        let page = policy(&["show", word, "--format", "html"]).out;
+        let picture = &page[page.find("<svg").unwrap()..page.find("</svg>").unwrap()];
+        for words in picture.split("<tspan dx=\"10\">").skip(1) {
+            let words = words.split('<').next().unwrap();
+            assert!(words.chars().count() <= 100, "{word}: {words}");
+        }
+    }
+}
+
 #[test]
 fn text_of_a_policy_cannot_leave_its_place() {
     let trial = Trial::new().set("/description", "<script>alert(1)</script> \u{1b}[2J");
