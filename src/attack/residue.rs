@@ -43,10 +43,17 @@ fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
 }
 
-/// Keys of the segments that belong to our uid.
+/// Keys of the segments that belong to our uid, but for those whose maker is another program that runs: what the jails left
+/// has a maker that is gone.
 fn segments() -> BTreeSet<String> {
     let uid = nix::unistd::geteuid().to_string();
-    let ours = |line: &String| line.split_whitespace().nth(7) == Some(&uid);
+    let own = std::process::id().to_string();
+    let ours = |line: &String| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let maker = fields.get(4).copied().unwrap_or_default();
+        fields.get(7) == Some(&uid.as_str())
+            && (maker == own || !std::path::Path::new("/proc").join(maker).exists())
+    };
     let key = |line: String| line.split_whitespace().next().unwrap_or_default().to_owned();
     lines("/proc/sysvipc/shm").into_iter().filter(ours).map(key).collect()
 }

@@ -206,7 +206,13 @@ impl Run {
 
 /// The default policy in a file of its own, changed.
 pub fn policy(change: impl FnOnce(&mut Value)) -> tempfile::NamedTempFile {
-    let text = fs::read_to_string(checkout().join("policies/default.json")).expect("it is shipped");
+    policy_of("default", change)
+}
+
+/// A shipped policy in a file of its own, changed.
+pub fn policy_of(name: &str, change: impl FnOnce(&mut Value)) -> tempfile::NamedTempFile {
+    let shipped = checkout().join("policies").join(name).with_extension("json");
+    let text = fs::read_to_string(shipped).expect("it is shipped");
     let mut policy: Value = serde_json::from_str(&text).expect("it is JSON");
     change(&mut policy);
     let mut file = tempfile::Builder::new().suffix(".json").tempfile().expect("a file can be made");
