@@ -1,6 +1,6 @@
 //! The world of the tests: made once, gone with the test process.
 
-use super::support::{Ran, Run, Skill, checkout};
+use super::support::{Ran, Run, Skill, checkout, own_runtime};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -102,7 +102,8 @@ pub fn skill(script: &str) -> Skill {
 
 /// A run of it on the world's host, ready to go.
 pub fn run_of(skill: &Skill, policy: &tempfile::NamedTempFile) -> Run {
-    skill.run().args(["--policy", policy.path().to_str().unwrap()]).inside(&world().inside())
+    let run = Run::with_runtime(own_runtime(), &skill.path(), "main.py");
+    run.args(["--policy", policy.path().to_str().unwrap()]).inside(&world().inside())
 }
 
 /// Runs a script with the network.

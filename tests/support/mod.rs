@@ -30,6 +30,18 @@ pub fn runtime() -> &'static Path {
     RUNTIME.get_or_init(|| built("runtime-plain", &[]))
 }
 
+/// The same of one's own: in a user namespace of a test's making a tree of root's, which the first user of the target
+/// directory may have been, belongs to nobody.
+pub fn own_runtime() -> &'static Path {
+    use std::os::unix::fs::MetadataExt as _;
+    static RUNTIME: OnceLock<PathBuf> = OnceLock::new();
+    let uid = nix::unistd::geteuid().as_raw();
+    if fs::metadata(runtime()).is_ok_and(|tree| tree.uid() == uid) {
+        return runtime();
+    }
+    RUNTIME.get_or_init(|| built(&format!("runtime-plain-{uid}"), &[]))
+}
+
 /// The pinned Python with numpy, pandas and matplotlib; building it needs pip's index.
 pub fn data_runtime() -> &'static Path {
     static RUNTIME: OnceLock<PathBuf> = OnceLock::new();
