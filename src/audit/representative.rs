@@ -28,7 +28,9 @@ pub fn plan(policy: &Policy, landlock_abi: u32) -> Result<Plan, PlanError> {
             .map(|name| (name.to_owned(), "<caller>".to_owned()))
             .to_vec(),
     };
-    Plan::build(policy, &program, &Inputs::default(), &host)
+    // Where there is a network there are certificates; whose, the policy says.
+    let inputs = Inputs { ca_bundle: policy.egress().map(|_| file("<certificates>")), ..Inputs::default() };
+    Plan::build(policy, &program, &inputs, &host)
 }
 
 /// The same on a kernel that has all that the policy wants.

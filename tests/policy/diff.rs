@@ -160,7 +160,7 @@ fn everything_else_in_its_own_terms() {
 fn the_shipped_policies_differ_as_they_say() {
     assert_eq!(policy(&["diff", "default", "strict"]).code, 0);
     let wider = diff("default", "tfrobot");
-    let areas = ["limits", "contract", "seccomp", "network", "guarantees", "files"];
+    let areas = ["limits", "contract", "seccomp", "network", "guarantees", "files", "environment"];
     for (_, what) in changes(&wider) {
         assert!(areas.iter().any(|area| what.starts_with(&format!("{area} "))), "{what}: {wider:#}");
     }

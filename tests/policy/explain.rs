@@ -154,6 +154,9 @@ fn an_address_is_one_with_quotes_or_without() {
         let refused = ("net".to_owned(), "refused".to_owned());
         assert!(verdicts(&told).contains(&refused), "{call}: {told:#}");
     }
+    // And where there is a network there are certificates to read.
+    let certificates = explain("egress", "openat(\"/etc/ssl/certs/ca-certificates.crt\", O_RDONLY)");
+    assert!(verdicts(&certificates).iter().all(|(_, verdict)| verdict == "allowed"), "{certificates:#}");
     let stub = explain("egress", "connect(127.0.0.53:53)");
     assert!(verdicts(&stub).contains(&("net".to_owned(), "allowed".to_owned())), "{stub:#}");
 }
