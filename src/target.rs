@@ -5,7 +5,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -146,17 +146,9 @@ pub fn read_all(source: impl AsFd, most: u64, patience: Duration) -> io::Result<
     let mut bytes = Vec::new();
     let mut chunk = vec![0u8; 64 << 10];
     while bytes.len() < most {
-        let left = deadline.saturating_duration_since(Instant::now()).as_millis().saturating_add(1);
-        let left = i32::try_from(left).ok().and_then(|left| PollTimeout::try_from(left).ok());
-        let mut fds = [PollFd::new(source.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut fds, left.unwrap_or(PollTimeout::MAX)) {
-            Ok(0) => {
-                let why = format!("its end did not come within {} ms", patience.as_millis());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
-            }
-            Ok(_) => {}
-            Err(nix::Error::EINTR) => continue,
-            Err(errno) => return Err(errno.into()),
+        if !ready(source.as_fd(), PollFlags::POLLIN, deadline)? {
+            let why = format!("its end did not come within {} ms", patience.as_millis());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, why));
         }
         let room = chunk.len().min(most - bytes.len());
         match nix::unistd::read(&source, chunk.get_mut(..room).unwrap_or_default()) {
@@ -190,18 +182,21 @@ impl<T: AsFd> Patient<T> {
 ///
 /// As poll(2); `TimedOut` when nobody took anything for as long as `patience`.
 pub fn wait_writable(stream: impl AsFd, patience: Duration) -> io::Result<()> {
-    let deadline = Instant::now() + patience;
+    if ready(stream.as_fd(), PollFlags::POLLOUT, Instant::now() + patience)? {
+        return Ok(());
+    }
+    let why = format!("its reader took nothing for {} s", patience.as_secs());
+    Err(io::Error::new(io::ErrorKind::TimedOut, why))
+}
+
+/// Whether it became ready before the deadline; also when it was closed: the call that follows says how.
+fn ready(stream: BorrowedFd<'_>, wanted: PollFlags, deadline: Instant) -> io::Result<bool> {
     loop {
-        let left = deadline.saturating_duration_since(Instant::now()).as_millis();
+        // Rounded up, so that a millisecond that has begun is waited out.
+        let left = deadline.saturating_duration_since(Instant::now()).as_millis().saturating_add(1);
         let left = i32::try_from(left).ok().and_then(|left| PollTimeout::try_from(left).ok());
-        let mut fds = [PollFd::new(stream.as_fd(), PollFlags::POLLOUT)];
-        match poll(&mut fds, left.unwrap_or(PollTimeout::MAX)) {
-            Ok(0) => {
-                let why = format!("its reader took nothing for {} s", patience.as_secs());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
-            }
-            // Also when it is closed: the write says how.
-            Ok(_) => return Ok(()),
+        match poll(&mut [PollFd::new(stream, wanted)], left.unwrap_or(PollTimeout::MAX)) {
+            Ok(count) => return Ok(count > 0),
             Err(nix::Error::EINTR) => {}
             Err(errno) => return Err(errno.into()),
         }
