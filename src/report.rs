@@ -247,6 +247,10 @@ pub struct Artifact {
     pub sha256: Option<String>,
     /// Why not, when it was refused.
     pub refused: Option<String>,
+    /// Refused by the folder that the caller named, and not by the policy: the run's result is not where it was wanted. For
+    /// the exit code; `refused` says it to readers.
+    #[serde(skip)]
+    pub unsaved: bool,
 }
 
 /// A stream in the document.

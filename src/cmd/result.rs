@@ -4,7 +4,6 @@ use super::{Io, terminal};
 use crate::exit::Exit;
 use crate::report::{Error, Report, Status, Stream};
 use crate::skill::finding::shown;
-use crate::supervisor::collect;
 use crate::target::{Patient, READER_PATIENCE};
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
@@ -95,12 +94,9 @@ pub fn tell(mut report: Report, stdout: &[u8], stderr: &[u8], mut to: Destinatio
 /// Artifacts that are told one by one on stderr.
 const MAX_TOLD: usize = 5;
 
-/// Whether an artifact that the policy would have let out is lost, because the caller's folder has its name.
+/// Whether an artifact that the policy lets out is lost, because the caller's folder did not take it.
 fn unsaved(report: &Report) -> bool {
-    report
-        .artifacts
-        .iter()
-        .any(|one| one.refused.as_deref().is_some_and(|why| why.starts_with(collect::UNSAVED)))
+    report.artifacts.iter().any(|artifact| artifact.unsaved)
 }
 
 /// What the caller must know of a run beside its end, in lines for stderr; the document has the whole of it.

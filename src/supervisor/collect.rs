@@ -18,8 +18,6 @@ use std::path::Path;
 
 /// Refusals that are listed one by one; the rest is counted.
 const MAX_REFUSALS: usize = 64;
-/// How a refusal begins that is the fault of the folder that the caller named.
-pub const UNSAVED: &str = "cannot be saved";
 const BENEATH: ResolveFlag = ResolveFlag::RESOLVE_BENEATH
     .union(ResolveFlag::RESOLVE_NO_SYMLINKS)
     .union(ResolveFlag::RESOLVE_NO_XDEV)
@@ -92,7 +90,14 @@ pub fn collect(workdir: BorrowedFd<'_>, destination: BorrowedFd<'_>, limits: &Li
 }
 
 fn refusal(path: &str, bytes: u64, why: String) -> Artifact {
-    Artifact { path: path.to_owned(), saved_as: None, bytes, sha256: None, refused: Some(why) }
+    Artifact {
+        path: path.to_owned(),
+        saved_as: None,
+        bytes,
+        sha256: None,
+        refused: Some(why),
+        unsaved: false,
+    }
 }
 
 fn beneath(dir: BorrowedFd<'_>, name: &[u8], flags: OFlag) -> nix::Result<OwnedFd> {
@@ -120,6 +125,15 @@ impl Collector<'_> {
         self.refused += 1;
         if self.refused <= MAX_REFUSALS {
             self.artifacts.push(refusal(path, bytes, why.to_owned()));
+        }
+    }
+
+    /// What the policy lets out and the caller's folder does not take.
+    fn unsaved(&mut self, path: &str, bytes: u64, why: &str) {
+        let listed = self.artifacts.len();
+        self.refuse(path, bytes, &format!("cannot be saved: {why}"));
+        for artifact in self.artifacts.iter_mut().skip(listed) {
+            artifact.unsaved = true;
         }
     }
 
@@ -176,7 +190,7 @@ impl Collector<'_> {
         };
         match made {
             Ok(made) => self.directory(from.as_fd(), made.as_fd(), shown, saved, depth + 1),
-            Err(errno) => self.refuse(shown, 0, &format!("{UNSAVED}: its directory: {errno}")),
+            Err(errno) => self.unsaved(shown, 0, &format!("its directory: {errno}")),
         }
     }
 
@@ -218,9 +232,10 @@ impl Collector<'_> {
                     bytes: size,
                     sha256: Some(digest),
                     refused: None,
+                    unsaved: false,
                 });
             }
-            Err(error) => self.refuse(shown, size, &format!("{UNSAVED}: {error}")),
+            Err(error) => self.unsaved(shown, size, &error.to_string()),
         }
     }
 }
