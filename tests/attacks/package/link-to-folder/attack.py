@@ -1,4 +1,4 @@
 from kit import *
 
-say(read=open('/skill/work/secret').read())
+say(read=open('/skill/linked/secret').read())
 # link-to-folder
