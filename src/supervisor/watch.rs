@@ -10,7 +10,7 @@ use super::streams::Stream;
 use super::warm::{self, Warm};
 use crate::egress::{self, Broker};
 use crate::layer::{ApplyError, Facts, NetFacts};
-use crate::notify::{self, denials::Denials};
+use crate::notify::{self, Heard, denials::Denials};
 use crate::sys::seccomp::NotifSizes;
 use crate::sys::{fd, madvise, pidfd, signal, wait};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -458,13 +458,8 @@ impl Jail {
         let answer = if self.let_through { notify::let_through } else { notify::answer };
         #[cfg(not(feature = "lab"))]
         let answer = notify::answer;
-        if !answer(*sizes, listener.as_fd(), &mut self.denials)? {
-            let mut fds = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
-            poll(&mut fds, PollTimeout::ZERO)?;
-            // Nobody has the filter any more.
-            if fds.iter().any(|fd| fd.revents().is_some_and(|events| events.contains(PollFlags::POLLHUP))) {
-                self.listener = None;
-            }
+        if answer(*sizes, listener.as_fd(), &mut self.denials)? == Heard::NobodyLeft {
+            self.listener = None;
         }
         Ok(())
     }

@@ -86,7 +86,7 @@ impl NotifSizes {
         Ok(Self { notif, resp })
     }
 
-    /// Takes the next notification; waits for one if there is none.
+    /// Takes the next notification; waits for one if there is none, before Linux 6.11 also when there can be none: poll first.
     ///
     /// # Errors
     /// ENOENT: the caller died or was interrupted meanwhile, take the next; EINTR.
