@@ -48,9 +48,20 @@ pub(super) struct Flow {
     pipe: Option<Pipe>,
 }
 
+/// When to stop reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// After a read that did not fill the buffer: of what comes later there will be an event.
+    WhatIsThere,
+    /// At the end or when there is nothing: an event that told the end may be gone already.
+    ToTheEnd,
+}
+
 enum Step {
     Blocked,
     Done,
+    // Moved, and there is nothing more to read now.
+    Last,
     Moved(u64),
 }
 
@@ -88,12 +99,14 @@ impl Flow {
         to: &TcpStream,
         buffer: &mut [u8],
         turn: u64,
+        reading: Reading,
         seen: &mut Option<Vec<u8>>,
     ) -> Result<Moved, Broken> {
         let mut left = turn;
         while left > 0 {
             match self.step(from, to, buffer, seen)? {
-                Step::Blocked | Step::Done => return Ok(Moved::Blocked),
+                Step::Last if reading == Reading::ToTheEnd || self.is_held_up() => {}
+                Step::Blocked | Step::Done | Step::Last => return Ok(Moved::Blocked),
                 Step::Moved(count) => left = left.saturating_sub(count.max(1)),
             }
         }
@@ -140,7 +153,7 @@ impl Flow {
                     self.ended = true;
                     return Ok(Step::Moved(0));
                 }
-                Step::Blocked => {}
+                Step::Blocked | Step::Last => {}
             }
             return Ok(match moved {
                 Step::Moved(_) => Step::Moved(0),
@@ -176,12 +189,12 @@ impl Flow {
         let written = match (&mut &*to).write(read) {
             Ok(written) => written,
             Err(error) => match not_now(error, false)? {
-                Step::Moved(_) | Step::Blocked | Step::Done => 0,
+                Step::Moved(_) | Step::Blocked | Step::Done | Step::Last => 0,
             },
         };
         self.bytes += written as u64;
         self.waiting.extend_from_slice(read.get(written..).unwrap_or_default());
-        Ok(Step::Moved(count as u64))
+        Ok(if count < buffer.len() { Step::Last } else { Step::Moved(count as u64) })
     }
 
     fn write_waiting(&mut self, mut to: &TcpStream) -> Result<Step, Broken> {

@@ -2,11 +2,12 @@
 //! directions by the supervisor's one loop.
 
 use super::decide::ServerName;
-use super::flow::{Broken, Flow, Moved};
+use super::flow::{Broken, Flow, Moved, Reading};
 use super::hello::{self, Hello};
 use super::hub::{Hub, Slots, Token};
 use super::log::{Entry, Verdict, What};
 use crate::policy::egress::Name;
+use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrStorage, sockopt};
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 const TURN: u64 = 1 << 20;
 /// Connections that are accepted in one turn.
 const ACCEPTS: usize = 64;
+const SOCKETS: SockFlag = SockFlag::SOCK_CLOEXEC.union(SockFlag::SOCK_NONBLOCK);
 
 #[derive(Debug)]
 enum State {
@@ -75,8 +77,7 @@ fn reset(stream: &TcpStream) {
 
 fn dial(to: SocketAddr) -> io::Result<TcpStream> {
     let family = if to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let socket = socket::socket(family, SockType::Stream, flags, None)?;
+    let socket = socket::socket(family, SockType::Stream, SOCKETS, None)?;
     match socket::connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
         Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(TcpStream::from(socket)),
         Err(errno) => Err(errno.into()),
@@ -110,11 +111,12 @@ impl Relay {
     pub(super) fn accept(&mut self, listener: u32, hub: &mut Hub) {
         for _ in 0..ACCEPTS {
             let Some(listener) = self.listeners.get(listener as usize) else { return };
-            match listener.accept() {
-                Ok((inner, _)) => self.accepted(inner, hub),
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+            match socket::accept4(listener, SOCKETS) {
+                Ok(inner) => self.accepted(inner.into(), hub),
+                Err(Errno::EMFILE | Errno::ENFILE) => {
                     self.spare = None;
-                    if let Ok((inner, _)) = listener.accept() {
+                    if let Ok(inner) = socket::accept4(listener, SOCKETS) {
+                        let inner = TcpStream::from(inner);
                         reset(&inner);
                         let reason = "the supervisor has no descriptor left";
                         refuse(&inner, Verdict::Failed, reason, hub);
@@ -151,9 +153,6 @@ impl Relay {
             Ok(names) => names,
             Err(why) => return refuse(&inner, Verdict::Refused, &why, hub),
         };
-        if inner.set_nonblocking(true).is_err() {
-            return;
-        }
         let server_name = hub.rules.server_name_on(wanted.port());
         let now = Instant::now();
         let index = self.connections.next();
@@ -204,9 +203,13 @@ impl Relay {
                 let over = flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP);
                 let comes = flags.intersects(EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP);
                 // What is read on one side is written on the other: an event is about one direction, or about a write that
-                // waited for it.
-                let up = over || if outer { connection.up.is_held_up() } else { comes };
-                let down = over || if outer { comes } else { connection.down.is_held_up() };
+                // waited for it; while that waited, the end of the other side may have been told.
+                let ended = over || flags.contains(EpollFlags::EPOLLRDHUP);
+                let reading = if ended { Reading::ToTheEnd } else { Reading::WhatIsThere };
+                let from_here = (over || comes).then_some(reading);
+                let held_up = if outer { &connection.up } else { &connection.down }.is_held_up();
+                let to_here = (over || held_up).then_some(Reading::ToTheEnd);
+                let (up, down) = if outer { (to_here, from_here) } else { (from_here, to_here) };
                 self.carry(index, up, down, hub);
                 if flags.contains(EpollFlags::EPOLLERR) {
                     self.broke(index, outer, hub);
@@ -327,22 +330,23 @@ impl Relay {
             drop(outer.set_nodelay(true));
             connection.state = State::Open;
             connection.moved = Instant::now();
-            self.carry(index, true, true, hub);
+            self.carry(index, Some(Reading::ToTheEnd), Some(Reading::ToTheEnd), hub);
         }
     }
 
-    fn carry(&mut self, index: u32, upward: bool, downward: bool, hub: &mut Hub) {
+    fn carry(&mut self, index: u32, upward: Option<Reading>, downward: Option<Reading>, hub: &mut Hub) {
         let budget = hub.rules.policy().max_bytes.value;
         let Some(connection) = self.connections.slot(index) else { return };
         let Some(outer) = &connection.outer else { return };
         let before = connection.up.bytes() + connection.down.bytes();
         let (mut up, mut down) = (Ok(Moved::Blocked), Ok(Moved::Blocked));
-        if upward {
+        if let Some(reading) = upward {
             let seen = &mut connection.sniffed;
-            up = connection.up.carry(&connection.inner, outer, &mut self.buffer, TURN, seen);
+            up = connection.up.carry(&connection.inner, outer, &mut self.buffer, TURN, reading, seen);
         }
-        if downward {
-            down = connection.down.carry(outer, &connection.inner, &mut self.buffer, TURN, &mut None);
+        if let Some(reading) = downward {
+            down =
+                connection.down.carry(outer, &connection.inner, &mut self.buffer, TURN, reading, &mut None);
         }
         let moved = connection.up.bytes() + connection.down.bytes() - before;
         self.bytes += moved;
@@ -386,7 +390,7 @@ impl Relay {
             if let Some(connection) = self.connections.slot(index) {
                 connection.queued = false;
                 if matches!(connection.state, State::Open) {
-                    self.carry(index, true, true, hub);
+                    self.carry(index, Some(Reading::ToTheEnd), Some(Reading::ToTheEnd), hub);
                 }
             }
         }

@@ -32,11 +32,7 @@ pub fn answer(sizes: NotifSizes, listener: BorrowedFd<'_>, denials: &mut Denials
 /// # Errors
 /// As [`answer`].
 #[cfg(feature = "lab")]
-pub fn let_through(
-    sizes: NotifSizes,
-    listener: BorrowedFd<'_>,
-    denials: &mut Denials,
-) -> io::Result<Heard> {
+pub fn let_through(sizes: NotifSizes, listener: BorrowedFd<'_>, denials: &mut Denials) -> io::Result<Heard> {
     take(sizes, listener, denials, |id| sizes.proceed(listener, id))
 }
 

@@ -9,7 +9,7 @@ use nix::time::ClockId;
 use nix::unistd::Pid;
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Looking more often than this costs more than it tells.
 const SHORTEST_LOOK: Duration = Duration::from_millis(5);
@@ -30,6 +30,7 @@ pub struct CpuClock {
     clock: ClockId,
     bound: Duration,
     parallel: u32,
+    look: Instant,
 }
 
 impl CpuClock {
@@ -39,7 +40,8 @@ impl CpuClock {
     /// ESRCH: it is gone; what reading `/proc/self/fdinfo` may fail with.
     pub fn of(pidfd: BorrowedFd<'_>, bound: Duration) -> io::Result<Self> {
         let pid = pid_here(pidfd)?;
-        Ok(Self { clock: ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?, bound, parallel: processors() })
+        let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?;
+        Ok(Self { clock, bound, parallel: processors(), look: Instant::now() })
     }
 
     /// What was used so far does not count.
@@ -49,15 +51,27 @@ impl CpuClock {
         }
     }
 
-    /// How much is left; `None` when the process is gone.
-    pub fn left(&self) -> Option<Duration> {
-        let used = Duration::from(self.clock.now().ok()?);
-        Some(self.bound.saturating_sub(used))
+    /// Whether nothing is left. The clock is read only when that can be, and not of a process that is gone.
+    pub fn is_used_up(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.look {
+            return false;
+        }
+        let left = self.left();
+        // It can be used up at the earliest with a thread on each processor.
+        self.look = now + (left.unwrap_or(self.bound) / self.parallel).max(SHORTEST_LOOK);
+        left == Some(Duration::ZERO)
     }
 
-    /// When it can be used up at the earliest, with a thread on each processor.
-    pub fn next_look(&self) -> Option<Duration> {
-        self.left().map(|left| (left / self.parallel).max(SHORTEST_LOOK))
+    /// When to ask again.
+    pub fn next_look(&self) -> Duration {
+        self.look.saturating_duration_since(Instant::now())
+    }
+
+    /// How much is left; `None` when the process is gone.
+    fn left(&self) -> Option<Duration> {
+        let used = Duration::from(self.clock.now().ok()?);
+        Some(self.bound.saturating_sub(used))
     }
 }
 
@@ -101,10 +115,11 @@ mod tests {
                 std::hint::spin_loop();
             }
         };
-        let clock = CpuClock::of(pidfd.as_fd(), Duration::from_millis(50)).unwrap();
-        while clock.left().unwrap() > Duration::ZERO {
-            std::thread::sleep(Duration::from_millis(5));
+        let mut clock = CpuClock::of(pidfd.as_fd(), Duration::from_millis(50)).unwrap();
+        while !clock.is_used_up() {
+            std::thread::sleep(clock.next_look());
         }
+        assert_eq!(clock.left(), Some(Duration::ZERO));
         crate::sys::pidfd::kill(pidfd.as_fd()).unwrap();
         crate::sys::wait::wait4(pid).unwrap();
         assert_eq!(clock.left(), None);

@@ -263,7 +263,7 @@ impl Jail {
             sources.push((Source::Relay, own_stdin.as_fd(), PollFlags::POLLIN));
         }
         let left = self.deadline().saturating_duration_since(Instant::now());
-        let left = self.cpu_clock.as_ref().and_then(CpuClock::next_look).map_or(left, |look| look.min(left));
+        let left = self.cpu_clock.as_ref().map_or(left, |clock| clock.next_look().min(left));
         let look = self.warm.as_ref().filter(|_| self.running.is_some()).and_then(Warm::next_look);
         let left = look.map_or(left, |look| look.min(left));
         let patience = self.broker.as_ref().and_then(Broker::patience);
@@ -335,7 +335,7 @@ impl Jail {
         if self.denials.exceeded() {
             self.end_with(End::Killed(KillReason::Denials));
         }
-        if self.cpu_clock.as_ref().and_then(CpuClock::left) == Some(Duration::ZERO) {
+        if self.cpu_clock.as_mut().is_some_and(CpuClock::is_used_up) {
             self.end_with(End::Killed(KillReason::Cpu));
         }
         if self.end.is_none() && Instant::now() >= self.deadline() {
