@@ -72,7 +72,7 @@ pub struct RunArgs {
     /// A shipped profile's name, or a file (it has a `/` or ends in .json)
     #[arg(long, value_name = "NAME|FILE", default_value = "default")]
     pub policy: String,
-    /// Read the input from a file instead of stdin
+    /// Read the input from a file instead of stdin (also `-`)
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     /// Write the result document here

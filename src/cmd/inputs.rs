@@ -38,20 +38,22 @@ pub enum InputsError {
     },
     /// The name cannot be one.
     #[error(
-        "--in {name:?}: a name is 1 to {MAX_NAME} bytes without `/` and control characters, and not `.` or `..`"
+        "--in {name:?}: a name is 1 to {MAX_NAME} bytes without `/` and control characters, and not `.` or `..`\nhint: the part before the first `=` is the name in /workdir/in"
     )]
     Name {
         /// What was given.
         name: String,
     },
     /// A name stands twice.
-    #[error("--in {name:?} is given twice")]
+    #[error("--in {name:?} is given twice\nhint: give one of the files another name")]
     Twice {
         /// The name.
         name: String,
     },
     /// More files than the policy allows.
-    #[error("--in: {count} files, the policy allows {most}")]
+    #[error(
+        "--in: {count} files, the policy allows {most}\nhint: pack them into one, or raise limits.in_files in a policy of your own"
+    )]
     Count {
         /// How many.
         count: usize,
@@ -59,7 +61,9 @@ pub enum InputsError {
         most: u64,
     },
     /// More bytes than the policy allows.
-    #[error("--in {name:?}: all files together have more than the {most} bytes that the policy allows")]
+    #[error(
+        "--in {name:?}: all files together have more than the {most} bytes that the policy allows\nhint: hand over less, or raise limits.in_total in a policy of your own"
+    )]
     Bytes {
         /// The file that was too much.
         name: String,

@@ -18,7 +18,9 @@ pub enum LaunchError {
     #[error("--timeout: {0}")]
     Unit(#[from] units::UnitError),
     /// `--timeout` is out of range.
-    #[error("--timeout {asked} ms: the policy {policy:?} allows 1000 to {most} ms")]
+    #[error(
+        "--timeout {asked} ms: the policy {policy:?} allows 1000 to {most} ms\nhint: the policy's limits.wall is the ceiling"
+    )]
     Timeout {
         /// What was asked for.
         asked: u64,
@@ -28,7 +30,9 @@ pub enum LaunchError {
         policy: String,
     },
     /// `--session` or `--robot` is no opaque id.
-    #[error("{option} {id:?}: not 1 to 128 of [A-Za-z0-9._:@-]")]
+    #[error(
+        "{option} {id:?}: not 1 to 128 of [A-Za-z0-9._:@-]\nhint: an opaque id, such as the number of a conversation"
+    )]
     Id {
         /// The option.
         option: &'static str,

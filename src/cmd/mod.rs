@@ -50,8 +50,9 @@ impl Io<'_> {
     }
 }
 
-/// What happened, then every cause that the text does not hold already; a `hint:` line stays last.
-pub fn chain(error: &dyn std::error::Error) -> String {
+/// What happened, then every cause that the text does not hold already; a `hint:` line stays last. Where no part of it says
+/// what to do and the system refused a path, there is a hint on what to look at.
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -62,7 +63,33 @@ pub fn chain(error: &dyn std::error::Error) -> String {
         }
         source = cause.source();
     }
-    text
+    match advice(error).filter(|_| !text.contains("\nhint: ")) {
+        Some(hint) => format!("{text}\nhint: {hint}"),
+        None => text,
+    }
+}
+
+/// By the innermost errno of the chain.
+fn advice(error: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let codes = causes.filter_map(|cause| {
+        let io = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+        io.or_else(|| cause.downcast_ref::<nix::errno::Errno>().map(|errno| *errno as i32))
+    });
+    Some(match codes.last()? {
+        libc::ENOENT => {
+            "a relative path starts at the current directory; `namei -l PATH` shows where it breaks off"
+        }
+        libc::EACCES | libc::EPERM => {
+            "`namei -l PATH` shows who owns each directory on the way, and who may enter it"
+        }
+        libc::EISDIR => "a file is wanted here, not a directory",
+        libc::ENOTDIR => "a part of the path is a file, where a directory is wanted",
+        libc::ELOOP => "give the path without symbolic links (`realpath PATH` tells it)",
+        libc::EROFS => "give a place on a file system that is not read-only",
+        libc::ENOSPC | libc::EDQUOT => "make room there, or give another place",
+        _ => return None,
+    })
 }
 
 /// Runs the command that was asked for.

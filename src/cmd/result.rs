@@ -140,7 +140,7 @@ fn say(error: &Error, io: &mut Io<'_>) {
 pub fn refuse(
     status: Status,
     id: &str,
-    error: &dyn std::error::Error,
+    error: &(dyn std::error::Error + 'static),
     to: Destination,
     io: &mut Io<'_>,
 ) -> Exit {
@@ -151,7 +151,7 @@ pub fn refuse(
 pub fn refuse_with(
     mut report: Report,
     id: &str,
-    error: &dyn std::error::Error,
+    error: &(dyn std::error::Error + 'static),
     to: Destination,
     io: &mut Io<'_>,
 ) -> Exit {

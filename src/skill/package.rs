@@ -33,9 +33,12 @@ pub struct Package {
     location: PathBuf,
 }
 
+const FIND: &str = "find skill";
+const HINT: &str = "\nhint: name the folder that holds its SKILL.md";
+
 /// Why a folder, or a file in it, could not be opened or read.
 #[derive(Debug, thiserror::Error)]
-#[error("{step} {path}: {}", explain(*errno))]
+#[error("{step} {path}: {}{}", explain(*errno), if *step == FIND { HINT } else { "" })]
 pub struct PackageError {
     /// What was attempted.
     pub step: &'static str,
@@ -130,9 +133,8 @@ impl Package {
     /// The caller's fault mostly: it does not exist, is no folder, may not be searched.
     pub fn open(path: &Path) -> Result<Self, PackageError> {
         let fail = |step, errno| PackageError { step, path: shown(&path.to_string_lossy()), errno };
-        let location = std::fs::canonicalize(path).map_err(|error| {
-            fail("find skill", error.raw_os_error().map_or(Errno::UnknownErrno, Errno::from_raw))
-        })?;
+        let location = std::fs::canonicalize(path)
+            .map_err(|error| fail(FIND, error.raw_os_error().map_or(Errno::UnknownErrno, Errno::from_raw)))?;
         // The canonical path has no symlinks; should one have been planted since, this open refuses it.
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
         let resolve = ResolveFlag::RESOLVE_NO_SYMLINKS | ResolveFlag::RESOLVE_NO_MAGICLINKS;

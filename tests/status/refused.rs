@@ -67,6 +67,7 @@ fn input_rejected_for_files_that_cannot_come_in() {
         let ran = skill.run().args(words).go();
         assert_end(&ran, "input_rejected", 120);
         assert_error(&ran, id, reason);
+        assert!(ran.report["error"]["hint"].is_string(), "{ran:#?}");
         assert_nothing_ran(&ran);
     }
 }
@@ -147,6 +148,7 @@ fn policy_rejected_for_each_kind_of_fault() {
     for word in ["nosuch", "/nonexistent.json", "/"] {
         let ran = skill.run().args(["--policy", word]).go();
         assert_end(&ran, "policy_rejected", 122);
+        assert!(ran.report["error"]["hint"].is_string(), "{ran:#?}");
         assert_nothing_ran(&ran);
     }
     let good = policy(|_| ());
