@@ -320,6 +320,8 @@ pub struct Report {
     pub egress: Vec<Entry>,
     /// All of them, also those beyond the kept ones.
     pub egress_total: u64,
+    /// Of these the attempts that came faster than they could be read: the kernel counted them, nobody saw where they went.
+    pub egress_lost: u64,
     /// Artifacts.
     pub artifacts: Vec<Artifact>,
     /// Names of the secrets that the script had.
@@ -353,6 +355,7 @@ impl Report {
             denials_total: 0,
             egress: Vec::new(),
             egress_total: 0,
+            egress_lost: 0,
             artifacts: Vec::new(),
             secrets: Vec::new(),
             stdout: None,

@@ -52,12 +52,13 @@ pub struct Live {
 }
 
 fn sleeper(secret: &str, own_group: bool) -> io::Result<Child> {
-    let mut command = Command::new("sleep");
-    command.arg("300").env_clear().env("PATH", "/usr/bin:/bin").env("SECRET", secret);
+    // It lives as long as we do, who hold the other end of its stdin.
+    let mut command = Command::new("cat");
+    command.env_clear().env("PATH", "/usr/bin:/bin").env("SECRET", secret);
     if own_group {
         command.process_group(0);
     }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
 impl Live {

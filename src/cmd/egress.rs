@@ -10,6 +10,8 @@ use std::path::PathBuf;
 /// A bundle of certificates is at most this large (Debian's has 220 KiB).
 const MAX_CA_BYTES: u64 = 4 << 20;
 
+const PEM: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
 /// Where distributions keep theirs.
 const CA_BUNDLES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
@@ -58,6 +60,15 @@ impl CaBundle {
         let Some(egress) = policy.egress() else { return Ok(Self(None)) };
         let read = |path: PathBuf| {
             let bytes = inputs::read_bounded(&path, MAX_CA_BYTES)?;
+            // What is none must not get into the jail by a slip of the policy's.
+            if !bytes.windows(PEM.len()).any(|window| window == PEM) {
+                return Err(inputs::InputsError::Read {
+                    what: path.display().to_string(),
+                    source: std::io::Error::other(
+                        "no certificate in it (PEM: a line `-----BEGIN CERTIFICATE-----`)",
+                    ),
+                });
+            }
             Ok((path.display().to_string(), bytes))
         };
         if let Some(named) = &egress.ca_bundle {

@@ -6,6 +6,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::OwnedFd;
 
+/// What one direction may carry in its turn, so that none starves the others or the rest of the supervisor.
+const TURN: u64 = 1 << 20;
 /// From so many bytes on pages are moved instead of copied; below it two more descriptors and calls cost more.
 const BULK: u64 = 512 << 10;
 /// What the pipe of a bulk flow holds.
@@ -27,6 +29,8 @@ pub(super) enum Moved {
     Blocked,
     /// The turn is over, there may be more.
     More,
+    /// There is more to read, and no byte of the budget left.
+    Over,
 }
 
 #[derive(Debug)]
@@ -61,7 +65,8 @@ enum Step {
     Blocked,
     Done,
     // Moved, and there is nothing more to read now.
-    Last,
+    Last(u64),
+    Over,
     Moved(u64),
 }
 
@@ -92,22 +97,23 @@ impl Flow {
     }
 
     /// Carries until nothing can be read or written, or the turn is over. What passes is copied to `seen` while that is
-    /// there and not full.
+    /// there and not full. Of `left`, the run's budget, goes what is read.
     pub(super) fn carry(
         &mut self,
         from: &TcpStream,
         to: &TcpStream,
         buffer: &mut [u8],
-        turn: u64,
+        left: &mut u64,
         reading: Reading,
         seen: &mut Option<Vec<u8>>,
     ) -> Result<Moved, Broken> {
-        let mut left = turn;
-        while left > 0 {
-            match self.step(from, to, buffer, seen)? {
-                Step::Last if reading == Reading::ToTheEnd || self.is_held_up() => {}
-                Step::Blocked | Step::Done | Step::Last => return Ok(Moved::Blocked),
-                Step::Moved(count) => left = left.saturating_sub(count.max(1)),
+        let mut turn = TURN;
+        while turn > 0 {
+            match self.step(from, to, buffer, left, seen)? {
+                Step::Over => return Ok(Moved::Over),
+                Step::Last(_) if reading == Reading::ToTheEnd || self.is_held_up() => {}
+                Step::Blocked | Step::Done | Step::Last(_) => return Ok(Moved::Blocked),
+                Step::Moved(count) => turn = turn.saturating_sub(count.max(1)),
             }
         }
         Ok(Moved::More)
@@ -118,6 +124,7 @@ impl Flow {
         from: &TcpStream,
         to: &TcpStream,
         buffer: &mut [u8],
+        left: &mut u64,
         seen: &mut Option<Vec<u8>>,
     ) -> Result<Step, Broken> {
         if self.shut {
@@ -142,25 +149,41 @@ impl Flow {
             drop(to.shutdown(Shutdown::Write));
             return Ok(Step::Done);
         }
+        let most = usize::try_from(*left).unwrap_or(usize::MAX);
+        if most == 0 {
+            // Only an end may come now.
+            return match from.peek(&mut [0]) {
+                Ok(0) => {
+                    self.ended = true;
+                    Ok(Step::Moved(0))
+                }
+                Ok(_) => Ok(Step::Over),
+                Err(error) => not_now(error, true),
+            };
+        }
         if self.bytes >= BULK && self.pipe.is_none() {
             self.pipe = pipe();
         }
         if let Some(pipe) = &mut self.pipe {
-            let moved = move_pages(from, &pipe.write, PIPE, true)?;
-            match moved {
-                Step::Moved(count) => pipe.holds = usize::try_from(count).unwrap_or(0),
+            return match move_pages(from, &pipe.write, PIPE.min(most), true)? {
+                Step::Moved(count) => {
+                    pipe.holds = usize::try_from(count).unwrap_or(0);
+                    *left = left.saturating_sub(count);
+                    Ok(Step::Moved(0))
+                }
                 Step::Done => {
                     self.ended = true;
-                    return Ok(Step::Moved(0));
+                    Ok(Step::Moved(0))
                 }
-                Step::Blocked | Step::Last => {}
-            }
-            return Ok(match moved {
-                Step::Moved(_) => Step::Moved(0),
-                other => other,
-            });
+                other => Ok(other),
+            };
         }
-        self.copy(from, to, buffer, seen)
+        let room = buffer.len().min(most);
+        let moved = self.copy(from, to, buffer.get_mut(..room).unwrap_or_default(), seen)?;
+        if let Step::Moved(count) | Step::Last(count) = moved {
+            *left = left.saturating_sub(count);
+        }
+        Ok(moved)
     }
 
     fn copy(
@@ -188,13 +211,13 @@ impl Flow {
         self.written = 0;
         let written = match (&mut &*to).write(read) {
             Ok(written) => written,
-            Err(error) => match not_now(error, false)? {
-                Step::Moved(_) | Step::Blocked | Step::Done | Step::Last => 0,
-            },
+            // What is not written now waits.
+            Err(error) => not_now(error, false).map(|_| 0)?,
         };
         self.bytes += written as u64;
         self.waiting.extend_from_slice(read.get(written..).unwrap_or_default());
-        Ok(if count < buffer.len() { Step::Last } else { Step::Moved(count as u64) })
+        let read = count as u64;
+        Ok(if count < buffer.len() { Step::Last(read) } else { Step::Moved(read) })
     }
 
     fn write_waiting(&mut self, mut to: &TcpStream) -> Result<Step, Broken> {

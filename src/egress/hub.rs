@@ -1,5 +1,6 @@
 //! What the relay and the stub resolver share: the one epoll set, the rules, the log, the host's routes.
 
+use super::ReachedLimits;
 use super::decide::Rules;
 use super::log::{Entry, Log, Verdict, What};
 use crate::sys::rtnetlink::Routes;
@@ -146,6 +147,8 @@ pub(super) struct Hub {
     pub(super) routes: Routes,
     /// What the routes said last of an address, and when.
     pub(super) asked: HashMap<IpAddr, (Instant, Result<(), String>)>,
+    /// The limits that something was refused for.
+    pub(super) reached: ReachedLimits,
 }
 
 /// How long what the routes said is believed: a program that connects a thousand times asks once a second.

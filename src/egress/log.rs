@@ -4,8 +4,10 @@ use serde::Serialize;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How many entries are kept; the rest is counted.
-const KEPT: usize = 1_024;
+/// How many entries are kept, the rest is counted: of attempts, of what was refused, of the other lookups, of the other
+/// connections. Each has a share of its own, so that a script cannot push out what it did with what it only tries. The last two
+/// are bounded by the policy as well.
+const SHARES: [usize; 4] = [256, 512, 1_024, 4_096];
 
 /// What was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -106,6 +108,8 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Log {
     kept: Vec<Entry>,
+    // How many of each share.
+    shares: [usize; SHARES.len()],
     total: u64,
 }
 
@@ -115,20 +119,24 @@ impl Log {
         self.total += 1;
         let same = |old: &&mut Entry| {
             old.verdict == Verdict::Refused
-                && (old.what, &old.protocol, &old.name, &old.address, old.port, old.verdict, &old.reason)
-                    == (
-                        entry.what,
-                        &entry.protocol,
-                        &entry.name,
-                        &entry.address,
-                        entry.port,
-                        entry.verdict,
-                        &entry.reason,
-                    )
+                && (old.what, &old.protocol, &old.name, &old.address, old.port, &old.reason)
+                    == (entry.what, &entry.protocol, &entry.name, &entry.address, entry.port, &entry.reason)
         };
-        if let Some(old) = self.kept.iter_mut().find(same) {
+        let repeated = entry.verdict == Verdict::Refused;
+        if let Some(old) = repeated.then(|| self.kept.iter_mut().find(same)).flatten() {
             old.count += 1;
-        } else if self.kept.len() < KEPT {
+            return;
+        }
+        let share = match (entry.what, entry.verdict) {
+            (What::Attempt, _) => 0,
+            (What::Lookup | What::Connection, Verdict::Refused) => 1,
+            (What::Lookup, _) => 2,
+            (What::Connection, _) => 3,
+        };
+        if let (Some(used), Some(most)) = (self.shares.get_mut(share), SHARES.get(share))
+            && *used < *most
+        {
+            *used += 1;
             self.kept.push(entry);
         }
     }
@@ -136,5 +144,37 @@ impl Log {
     /// The entries, and how many there were in all.
     pub fn into_parts(self) -> (Vec<Entry>, u64) {
         (self.kept, self.total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_number_of_refusals_pushes_out_what_was_carried() {
+        let mut log = Log::default();
+        let to = |port| SocketAddr::from(([192, 0, 2, 1], port));
+        for port in 0..2_000 {
+            log.record(Entry::new(What::Attempt, "udp", Verdict::Refused, "r").at(to(port)));
+            log.record(Entry::new(What::Connection, "tcp", Verdict::Refused, "r").at(to(port)));
+            log.record(Entry::new(What::Lookup, "dns", Verdict::Refused, "r").name(Some(port.to_string())));
+        }
+        log.record(Entry::new(What::Lookup, "dns", Verdict::Failed, "r"));
+        log.record(Entry::new(What::Connection, "tcp", Verdict::Allowed, "r").at(to(443)));
+        let (kept, total) = log.into_parts();
+        assert_eq!((kept.len(), total), (SHARES[0] + SHARES[1] + 2, 6_002));
+        assert_eq!(kept.last().map(|entry| entry.verdict), Some(Verdict::Allowed));
+    }
+
+    #[test]
+    fn the_same_refusal_is_kept_once_and_counted() {
+        let mut log = Log::default();
+        for _ in 0..3 {
+            log.record(Entry::new(What::Attempt, "udp", Verdict::Refused, "r"));
+            log.record(Entry::new(What::Connection, "tcp", Verdict::Failed, "r"));
+        }
+        let (kept, total) = log.into_parts();
+        assert_eq!((kept.len(), kept[0].count, total), (4, 3, 6));
     }
 }

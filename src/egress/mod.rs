@@ -19,8 +19,8 @@ mod upstream;
 pub use log::Entry;
 
 use crate::policy::Egress;
-use crate::sys::rlimit;
 use crate::sys::rtnetlink::Routes;
+use crate::sys::{packet, rlimit};
 use hub::{Hub, Token};
 use log::Log;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
@@ -73,6 +73,32 @@ impl Prepared {
     }
 }
 
+/// What a run did, and which of its limits it reached.
+#[derive(Debug, Default)]
+pub struct Account {
+    /// Lookups, connections and attempts, in their order.
+    pub entries: Vec<Entry>,
+    /// All of them, also those that were not kept.
+    pub total: u64,
+    /// Attempts of which the kernel says only that there were so many: they came faster than they were read.
+    pub lost: u64,
+    /// The limits.
+    pub reached: ReachedLimits,
+}
+
+/// Which limits were reached: something was refused for it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct ReachedLimits {
+    /// Connections at once.
+    pub connections: bool,
+    /// Connections in all.
+    pub connections_total: bool,
+    /// Bytes.
+    pub bytes: bool,
+    /// Lookups.
+    pub lookups: bool,
+}
+
 /// The broker.
 #[derive(Debug)]
 pub struct Broker {
@@ -100,6 +126,7 @@ impl Broker {
             log: Log::default(),
             routes: prepared.routes,
             asked: std::collections::HashMap::new(),
+            reached: ReachedLimits::default(),
         };
         let listeners = sockets.listeners.into_iter().map(TcpListener::from).collect();
         let relay = Relay::new(listeners, &hub)?;
@@ -170,10 +197,10 @@ impl Broker {
 
     fn tapped(&mut self) {
         let Some(tap) = &self.tap else { return };
-        let mut packet = [0; crate::sys::packet::SNAP as usize];
+        let mut headers = [0; packet::SNAP as usize];
         for _ in 0..256 {
-            let Ok(count) = tap.recv(&mut packet) else { return };
-            let headers = packet.get(..count).unwrap_or_default();
+            let Ok(count) = tap.recv(&mut headers) else { return };
+            let headers = headers.get(..count).unwrap_or_default();
             if let Some(entry) = tap::attempt(headers, &self.hub.rules.policy().ports) {
                 self.hub.note(entry);
             }
@@ -197,10 +224,14 @@ impl Broker {
         }
     }
 
-    /// Closes everything; the entries, and how many there were in all.
-    pub fn finish(mut self) -> (Vec<Entry>, u64) {
+    /// Closes everything.
+    pub fn finish(mut self) -> Account {
         self.tapped();
+        self.stub.end(&mut self.hub);
         self.relay.end(&mut self.hub);
-        self.hub.log.into_parts()
+        // A tap that cannot say how many it lost is not known to have lost any.
+        let lost = self.tap.as_ref().and_then(|tap| packet::lost(tap.as_fd()).ok()).unwrap_or(0);
+        let (entries, total) = self.hub.log.into_parts();
+        Account { entries, total: total + u64::from(lost), lost: lost.into(), reached: self.hub.reached }
     }
 }

@@ -16,8 +16,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// What one connection may carry in its turn, so that none starves the others or the rest of the supervisor.
-const TURN: u64 = 1 << 20;
+const OVER: &str = "more bytes than the policy allows a run";
 /// Connections that are accepted in one turn.
 const ACCEPTS: usize = 64;
 const SOCKETS: SockFlag = SockFlag::SOCK_CLOEXEC.union(SockFlag::SOCK_NONBLOCK);
@@ -132,11 +131,14 @@ impl Relay {
         self.total += 1;
         let policy = hub.rules.policy();
         let over = if self.total > policy.max_connections_total.value {
+            hub.reached.connections_total = true;
             Some("more connections than the policy allows a run")
         } else if self.connections.len() as u64 >= policy.max_connections.value {
+            hub.reached.connections = true;
             Some("more connections open at once than the policy allows")
         } else if self.bytes >= policy.max_bytes.value {
-            Some("more bytes than the policy allows a run")
+            hub.reached.bytes = true;
+            Some(OVER)
         } else {
             None
         };
@@ -242,6 +244,7 @@ impl Relay {
                 Ok(0) => ended = true,
                 Ok(count) => {
                     connection.up.keep(buffer.get(..count).unwrap_or_default());
+                    self.bytes += count as u64;
                     continue;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -252,6 +255,9 @@ impl Relay {
                 }
             }
             break;
+        }
+        if self.bytes > hub.rules.policy().max_bytes.value {
+            return self.over(index, hub);
         }
         let hello = hello::read(connection.up.waiting());
         if hello == Hello::Incomplete && !ended {
@@ -334,23 +340,35 @@ impl Relay {
         }
     }
 
+    fn over(&mut self, index: u32, hub: &mut Hub) {
+        hub.reached.bytes = true;
+        self.close(index, Verdict::Failed, OVER, hub);
+    }
+
     fn carry(&mut self, index: u32, upward: Option<Reading>, downward: Option<Reading>, hub: &mut Hub) {
         let budget = hub.rules.policy().max_bytes.value;
         let Some(connection) = self.connections.slot(index) else { return };
         let Some(outer) = &connection.outer else { return };
+        let room = budget.saturating_sub(self.bytes);
+        let mut left = room;
         let before = connection.up.bytes() + connection.down.bytes();
         let (mut up, mut down) = (Ok(Moved::Blocked), Ok(Moved::Blocked));
         if let Some(reading) = upward {
             let seen = &mut connection.sniffed;
-            up = connection.up.carry(&connection.inner, outer, &mut self.buffer, TURN, reading, seen);
+            up = connection.up.carry(&connection.inner, outer, &mut self.buffer, &mut left, reading, seen);
         }
         if let Some(reading) = downward {
-            down =
-                connection.down.carry(outer, &connection.inner, &mut self.buffer, TURN, reading, &mut None);
+            down = connection.down.carry(
+                outer,
+                &connection.inner,
+                &mut self.buffer,
+                &mut left,
+                reading,
+                &mut None,
+            );
         }
-        let moved = connection.up.bytes() + connection.down.bytes() - before;
-        self.bytes += moved;
-        if moved > 0 {
+        self.bytes += room - left;
+        if connection.up.bytes() + connection.down.bytes() > before {
             connection.moved = Instant::now();
         }
         connection.sniff();
@@ -365,8 +383,8 @@ impl Relay {
             let why = broken(if script { "script's" } else { "far" }, error);
             return self.close(index, verdict, &why, hub);
         }
-        if self.bytes > budget {
-            return self.close(index, Verdict::Failed, "more bytes than the policy allows a run", hub);
+        if matches!(up, Ok(Moved::Over)) || matches!(down, Ok(Moved::Over)) {
+            return self.over(index, hub);
         }
         if connection.up.is_done() && connection.down.is_done() {
             return self.finish(index, hub);

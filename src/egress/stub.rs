@@ -262,6 +262,7 @@ impl Stub {
         }
         self.lookups += 1;
         let over = if self.lookups > hub.rules.policy().max_lookups.value {
+            hub.reached.lookups = true;
             Some("more lookups than the policy allows a run")
         } else if self.pending.len() >= MAX_LOOKUPS {
             Some("too many lookups at once")
@@ -326,7 +327,10 @@ impl Stub {
                     return self.answer(client, &question, &Reply::Addresses(&good, ttl.min(MAX_TTL)));
                 }
             }
-            Done::Nothing => (Reply::Addresses(&[], 0), Some(Ok(Vec::new())), 5),
+            Done::Nothing => {
+                note(hub, Verdict::Allowed, "the name has no address of this kind".to_owned());
+                (Reply::Addresses(&[], 0), Some(Ok(Vec::new())), 5)
+            }
             Done::NoName => {
                 note(hub, Verdict::Failed, "there is no such name".to_owned());
                 (Reply::NoName, Some(Err(Negative::NoName)), 5)
@@ -364,6 +368,16 @@ impl Stub {
             if now.saturating_duration_since(query.moved) > QUERY_IDLE {
                 self.queries.take(index);
             }
+        }
+    }
+
+    /// Writes down what is still under way at the end of the run: the question has left.
+    pub(super) fn end(&mut self, hub: &mut Hub) {
+        for index in self.pending.numbers() {
+            let Some(Pending { name, lookup, .. }) = self.pending.take(index) else { continue };
+            let family = if lookup.v6() { "AAAA" } else { "A" };
+            let why = format!("{family}: the run ended before the answer came");
+            hub.note(Hub::lookup(Verdict::Failed, name.as_str(), why).took(lookup.started().elapsed()));
         }
     }
 

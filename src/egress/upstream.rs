@@ -8,12 +8,17 @@ use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrStorage};
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Servers of a resolv.conf that are asked (resolv.conf(5) has the same bound).
 const MAX_SERVERS: usize = 3;
+const RESOLV_CONF: &str = "/etc/resolv.conf";
+/// A resolv.conf is at most this large.
+const MAX_CONF: u64 = 64 << 10;
 /// One try.
 const TRY: Duration = Duration::from_secs(2);
 /// Tries of one name in all, so that a resolver that answers rubbish ends too.
@@ -31,8 +36,7 @@ impl Servers {
     pub(super) fn new(named: &[SocketAddr]) -> io::Result<Self> {
         let mut list = named.to_vec();
         if list.is_empty() {
-            let text = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
-            list = nameservers(&text);
+            list = nameservers(&resolv_conf(Path::new(RESOLV_CONF))?);
         }
         Ok(Self { list, random: File::open("/dev/urandom")? })
     }
@@ -44,20 +48,44 @@ impl Servers {
     }
 }
 
+/// The host's resolv.conf; empty where there is none, which means a resolver on this host (resolv.conf(5)).
+fn resolv_conf(path: &Path) -> io::Result<String> {
+    let wrong = |why: String| io::Error::other(format!("{}: {why}", path.display()));
+    // Not waiting for a writer where it is a fifo.
+    let file = match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) => return Err(wrong(error.to_string())),
+    };
+    if !file.metadata().map_err(|error| wrong(error.to_string()))?.is_file() {
+        return Err(wrong("no regular file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_CONF + 1).read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
+    if bytes.len() as u64 > MAX_CONF {
+        return Err(wrong(format!("more than {MAX_CONF} bytes")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The servers that a resolv.conf names.
 fn nameservers(text: &str) -> Vec<SocketAddr> {
     let named = text.lines().filter_map(|line| {
         let mut words = line.split_ascii_whitespace();
         (words.next() == Some("nameserver")).then(|| words.next()).flatten()
     });
-    let list: Vec<_> =
-        named.filter_map(address_of).map(|ip| SocketAddr::new(ip, 53)).take(MAX_SERVERS).collect();
+    let list: Vec<_> = named.filter_map(server).take(MAX_SERVERS).collect();
     if list.is_empty() { vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 53))] } else { list }
 }
 
-/// An address; the scope of a link-local one names an interface, which is left out.
-fn address_of(word: &str) -> Option<IpAddr> {
-    word.split('%').next()?.parse().ok()
+/// An address; the scope of a link-local one names an interface, by its name or number. `None` for what cannot be asked, which
+/// is passed over as the C library does.
+fn server(word: &str) -> Option<SocketAddr> {
+    let Some((address, scope)) = word.split_once('%') else {
+        return Some(SocketAddr::new(word.parse().ok()?, 53));
+    };
+    let scope = scope.parse().ok().or_else(|| nix::net::if_::if_nametoindex(scope).ok())?;
+    Some(SocketAddr::V6(SocketAddrV6::new(address.parse().ok()?, 53, 0, scope)))
 }
 
 /// How a lookup ended.
@@ -131,7 +159,21 @@ impl Lookup {
 
     /// Asks the next server.
     pub(super) fn start(&mut self, servers: &Servers, index: u32, hub: &Hub) -> Option<Done> {
-        self.ask(servers, index, hub, false).err().map(|error| Done::Failed(format!("the resolver: {error}")))
+        match self.ask(servers, index, hub, false) {
+            Ok(()) => None,
+            // That one cannot be asked; the next may be.
+            Err(error) => self.again(&self.says(servers, &error), servers, index, hub),
+        }
+    }
+
+    fn server(&self, servers: &Servers) -> Option<SocketAddr> {
+        let which = (self.tries as usize).saturating_sub(1) % servers.list.len().max(1);
+        servers.list.get(which).copied()
+    }
+
+    fn says(&self, servers: &Servers, what: &dyn std::fmt::Display) -> String {
+        self.server(servers)
+            .map_or_else(|| what.to_string(), |server| format!("the resolver {server}: {what}"))
     }
 
     fn ask(&mut self, servers: &Servers, index: u32, hub: &Hub, by_tcp: bool) -> io::Result<()> {
@@ -139,8 +181,7 @@ impl Lookup {
         if !by_tcp {
             self.tries += 1;
         }
-        let which = (self.tries as usize - 1) % servers.list.len().max(1);
-        let server = servers.list.get(which).copied().ok_or(io::ErrorKind::NotFound)?;
+        let server = self.server(servers).ok_or(io::ErrorKind::NotFound)?;
         self.id = servers.id()?;
         let message = dns::query(self.id, &self.name, self.v6).ok_or(io::ErrorKind::InvalidInput)?;
         if by_tcp {
@@ -195,7 +236,7 @@ impl Lookup {
         };
         match answer {
             Ok(answer) => self.answered(answer, servers, index, hub),
-            Err(error) => self.again(&format!("the resolver: {error}"), servers, index, hub),
+            Err(error) => self.again(&self.says(servers, &error), servers, index, hub),
         }
     }
 
@@ -206,9 +247,12 @@ impl Lookup {
             Answer::NoName => Some(Done::NoName),
             Answer::Truncated => match self.ask(servers, index, hub, true) {
                 Ok(()) => None,
-                Err(error) => self.again(&format!("the resolver, by TCP: {error}"), servers, index, hub),
+                Err(error) => {
+                    let why = self.says(servers, &format!("by TCP: {error}"));
+                    self.again(&why, servers, index, hub)
+                }
             },
-            Answer::Failed(why) => self.again(&why, servers, index, hub),
+            Answer::Failed(why) => self.again(&self.says(servers, &why), servers, index, hub),
             Answer::Alias(name) => {
                 self.hops += 1;
                 if let Some(what) = address::special_name(&name) {
@@ -236,10 +280,10 @@ impl Lookup {
     /// Whether it has waited for too long.
     pub(super) fn tick(&mut self, now: Instant, servers: &Servers, index: u32, hub: &Hub) -> Option<Done> {
         if now >= self.deadline {
-            return Some(Done::Failed("the resolver did not answer in time".to_owned()));
+            return Some(Done::Failed(self.says(servers, &"no answer in time")));
         }
         if now >= self.again {
-            self.again("the resolver did not answer in time", servers, index, hub)
+            self.again(&self.says(servers, &"no answer in time"), servers, index, hub)
         } else {
             None
         }
@@ -290,13 +334,27 @@ fn exchange(
 
 #[cfg(test)]
 mod tests {
-    use super::nameservers;
+    use super::{nameservers, resolv_conf};
+
+    #[test]
+    fn a_resolv_conf_that_is_none_is_told_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("resolv.conf");
+        assert_eq!(resolv_conf(&path).unwrap(), "");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(resolv_conf(&path).unwrap_err().to_string().contains("no regular file"));
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, vec![b'#'; 70_000]).unwrap();
+        assert!(resolv_conf(&path).unwrap_err().to_string().contains("more than 65536 bytes"));
+        std::fs::write(&path, "nameserver 9.9.9.9\n").unwrap();
+        assert_eq!(nameservers(&resolv_conf(&path).unwrap()).len(), 1);
+    }
 
     #[test]
     fn a_resolv_conf_names_at_most_three_servers() {
-        let text = "# x\nsearch a.b\nnameserver 10.0.0.2\nnameserver fe80::1%eth0\n nameserver 2001:db8::1 \nnameserver 1.1.1.1\nnameserver\nnameserver x\n";
+        let text = "# x\nsearch a.b\nnameserver 10.0.0.2\nnameserver fe80::1%lo\nnameserver fe80::2%no-such-interface\n nameserver 2001:db8::1 \nnameserver 1.1.1.1\nnameserver\nnameserver x\n";
         let list: Vec<_> = nameservers(text).iter().map(ToString::to_string).collect();
-        assert_eq!(list, ["10.0.0.2:53", "[fe80::1]:53", "[2001:db8::1]:53"]);
+        assert_eq!(list, ["10.0.0.2:53", "[fe80::1%1]:53", "[2001:db8::1]:53"]);
         assert_eq!(nameservers("").len(), 1);
     }
 }

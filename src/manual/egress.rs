@@ -20,7 +20,11 @@
 //!
 //! A refused connection is reset, because the kernel of the jail has answered its connect already. A refused name is `REFUSED`;
 //! asked for a TXT record of it, the resolver answers the reason. A port that is not listed is "connection refused" by the jail's
-//! own kernel. Each lookup, connection and attempt is in the result under `egress`.
+//! own kernel. Each lookup, connection and attempt is in the result under `egress`: every lookup that left, whatever came back and
+//! whether the script waited for it; every connection that was carried, with its bytes. Attempts and other refusals have shares of
+//! their own of the kept entries, so that no flood of them hides what was done; what came faster than the kernel's tap holds is
+//! counted as `egress_lost`. Bounds that were reached are in `limits`; `max_bytes` counts what is read from either side, and not
+//! one byte passes beyond it.
 //!
 //! `--egress-allow NAME:PORT` narrows a run to some of what the policy allows, and never widens.
 //!

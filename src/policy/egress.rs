@@ -5,7 +5,7 @@ use super::{PolicyError, schema};
 pub use schema::{EgressMode, Sni};
 use serde::{Serialize, Serializer};
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Ports that a policy may list, so that the listeners of a jail fit in one message.
@@ -187,7 +187,28 @@ impl Network {
         };
         let most = if address.is_ipv4() { 32 } else { 128 };
         let length = length.unwrap_or(most);
-        (length <= most).then_some(Self(address, length))
+        let network = Self(address, length);
+        // Bits below the prefix would say another network than is meant.
+        (length <= most && network.first() == address).then_some(network)
+    }
+
+    /// Its first address.
+    fn first(&self) -> IpAddr {
+        match self.0 {
+            IpAddr::V4(own) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(self.1)).unwrap_or(0);
+                Ipv4Addr::from_bits(own.to_bits() & mask).into()
+            }
+            IpAddr::V6(own) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(self.1)).unwrap_or(0);
+                Ipv6Addr::from_bits(own.to_bits() & mask).into()
+            }
+        }
+    }
+
+    /// Whether all of it lies in another.
+    pub fn is_within(&self, other: &Self) -> bool {
+        other.1 <= self.1 && other.holds(self.0)
     }
 
     /// Whether an address lies in it.
@@ -308,7 +329,7 @@ impl Egress {
             ports,
             deny: raw.deny.iter().map(denied).collect::<Result<_, _>>()?,
             sni: raw.sni,
-            sni_ports: raw.sni_ports.clone(),
+            sni_ports: check_ports(raw.sni_ports.clone())?,
             max_connections: number(&raw.max_connections),
             max_connections_total: number(&raw.max_connections_total),
             max_bytes: super::limits::size("egress.max_bytes", &raw.max_bytes)?,
@@ -330,7 +351,9 @@ impl Egress {
         for word in words {
             let wrong = |why: &str| EgressError::Narrow { word: word.clone(), why: why.to_owned() };
             let (name, port) = word.rsplit_once(':').ok_or_else(|| wrong("not NAME:PORT"))?;
-            let port: u16 = port.parse().map_err(|_| wrong("not NAME:PORT"))?;
+            // `parse` would take a sign too.
+            let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+            let port: u16 = port.parse().ok().filter(|_| digits).ok_or_else(|| wrong("not NAME:PORT"))?;
             let name = Pattern::parse(name).map_err(wrong)?;
             let within = |allowed: &Allowed| {
                 let covered = match &name {
@@ -388,8 +411,9 @@ fn check_ports(mut ports: Vec<u16>) -> Result<Vec<u16>, EgressError> {
 }
 
 fn server(word: &str) -> Result<SocketAddr, EgressError> {
-    let plain = word.parse::<IpAddr>().map(|address| SocketAddr::new(address, DNS_PORT));
-    plain.or_else(|_| word.parse()).map_err(|_| EgressError::Server { server: word.to_owned() })
+    let plain = word.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, DNS_PORT));
+    let named = plain.or_else(|| word.parse().ok()).filter(|server| server.port() != 0);
+    named.ok_or_else(|| EgressError::Server { server: word.to_owned() })
 }
 
 #[cfg(test)]

@@ -59,8 +59,9 @@ pub fn report(outcome: &Outcome, plan: &Plan, filter: &Compiled) -> Report {
         stderr_bytes: outcome.stderr_bytes,
     };
     report.warm = outcome.warm.as_ref().map(warm::Facts::entry);
-    report.egress.clone_from(&outcome.egress.0);
-    report.egress_total = outcome.egress.1;
+    report.egress.clone_from(&outcome.egress.entries);
+    report.egress_total = outcome.egress.total;
+    report.egress_lost = outcome.egress.lost;
     report.denials = denials(outcome, filter);
     report.denials_total = outcome.denials.total();
     report

@@ -1,6 +1,6 @@
 //! How a run ended, as plain facts; the report says it.
 
-use crate::egress::Entry;
+use crate::egress;
 use crate::layer::{ApplyError, Facts};
 use crate::notify::denials::Denials;
 use crate::sys::wait::Ended;
@@ -97,7 +97,7 @@ pub struct Outcome {
     /// What went before the input of a run that was started ahead.
     pub warm: Option<super::warm::Facts>,
     /// Lookups, connections and refusals, and how many there were in all.
-    pub egress: (Vec<Entry>, u64),
+    pub egress: egress::Account,
     /// The root of the workdir's tmpfs, readable though the jail is gone.
     pub workdir: Option<OwnedFd>,
     /// What the cgroup counted, where there was one.
@@ -126,7 +126,7 @@ impl Outcome {
             denials: Denials::new(0, 1),
             timings: Vec::new(),
             warm: None,
-            egress: (Vec::new(), 0),
+            egress: egress::Account::default(),
             workdir: None,
             cgroup: None,
         }

@@ -74,7 +74,7 @@ pub fn limits(outcome: &Outcome, plan: &Plan, workdir: &WorkdirUse) -> Vec<Limit
     let open_files = in_force(libc::RLIMIT_NOFILE, l.open_files.value);
     let signal = if let End::Ended(ended) = &outcome.end { ended.signal() } else { None };
     let entry = |name, value, unit, backend, reached| LimitEntry { name, value, unit, backend, reached };
-    vec![
+    let mut list = vec![
         entry("wall", wall_ms, "ms", Backend::Supervisor, yes_no(killed(KillReason::Timeout))),
         entry("cpu", cpu_ms, "ms", Backend::Supervisor, yes_no(killed(KillReason::Cpu))),
         entry("memory", memory_bytes, "bytes", memory_backend, memory),
@@ -105,5 +105,24 @@ pub fn limits(outcome: &Outcome, plan: &Plan, workdir: &WorkdirUse) -> Vec<Limit
             yes_no(killed(KillReason::Stderr)),
         ),
         entry("denials", l.denials.value, "count", Backend::Supervisor, yes_no(killed(KillReason::Denials))),
-    ]
+    ];
+    // One that is reached ends no run: the connection or lookup is refused, and the program is told.
+    if let Some(egress) = &plan.net.egress {
+        let reached = outcome.egress.reached;
+        let rows = [
+            ("egress.max_connections", egress.max_connections.value, "count", reached.connections),
+            (
+                "egress.max_connections_total",
+                egress.max_connections_total.value,
+                "count",
+                reached.connections_total,
+            ),
+            ("egress.max_bytes", egress.max_bytes.value, "bytes", reached.bytes),
+            ("egress.dns.max_lookups", egress.max_lookups.value, "count", reached.lookups),
+        ];
+        list.extend(
+            rows.map(|(name, value, unit, yes)| entry(name, value, unit, Backend::Supervisor, yes_no(yes))),
+        );
+    }
+    list
 }

@@ -3,7 +3,7 @@
 use super::checked;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
 /// Bytes of each packet that are kept: headers.
 pub const SNAP: u32 = 96;
@@ -14,6 +14,8 @@ const LD_BYTE: u16 = 0x30;
 const LD_WORD: u16 = 0x20;
 /// BPF_LD | BPF_B | BPF_IND (linux/bpf_common.h)
 const LD_BYTE_X: u16 = 0x50;
+/// BPF_LD | BPF_H | BPF_IND (linux/bpf_common.h)
+const LD_HALF_X: u16 = 0x48;
 /// BPF_LDX | BPF_B | BPF_MSH (linux/bpf_common.h)
 const LDX_HEADER: u16 = 0xb1;
 /// BPF_ALU | BPF_AND | BPF_K (linux/bpf_common.h)
@@ -29,23 +31,29 @@ const SYN: u32 = 0x02;
 const ACK: u32 = 0x10;
 /// 127.0.0.53
 const STUB: u32 = 0x7f00_0035;
+const STUB_PORT: u32 = 53;
 
-/// Takes SYNs without ACK, UDP but what goes to or comes from 127.0.0.53, and every other protocol but ICMP; each packet of the
-/// loopback once. Runs for every packet of every connection, so what is carried leaves by the shortest path.
-const FILTER: [(u16, u8, u8, u32); 26] = [
+/// Takes SYNs without ACK, UDP but what goes to or comes from port 53 of 127.0.0.53, and every other protocol but ICMP; each
+/// packet of the loopback once. Runs for every packet of every connection, so what is carried leaves by the shortest path.
+const FILTER: [(u16, u8, u8, u32); 31] = [
     (LD_BYTE, 0, 0, PACKET_TYPE),
-    (JEQ, 23, 0, PACKET_OUTGOING), // -> drop
+    (JEQ, 28, 0, PACKET_OUTGOING), // -> drop
     (LD_BYTE, 0, 0, 0),
     (AND, 0, 0, 0xf0),
-    (JEQ, 12, 0, 0x60), // IPv6
+    (JEQ, 17, 0, 0x60), // IPv6
     (LD_BYTE, 0, 0, 9),
-    (JEQ, 6, 0, 6),   // TCP
-    (JEQ, 17, 0, 1),  // ICMP -> drop
-    (JEQ, 0, 15, 17), // not UDP -> keep
+    (JEQ, 11, 0, 6),  // TCP
+    (JEQ, 22, 0, 1),  // ICMP -> drop
+    (JEQ, 0, 20, 17), // not UDP -> keep
+    (LDX_HEADER, 0, 0, 0),
     (LD_WORD, 0, 0, 16),
-    (JEQ, 14, 0, STUB), // -> drop
+    (JEQ, 0, 2, STUB), // not to the stub's address
+    (LD_HALF_X, 0, 0, 2),
+    (JEQ, 16, 15, STUB_PORT), // -> drop, keep
     (LD_WORD, 0, 0, 12),
-    (JEQ, 12, 11, STUB), // -> drop, keep
+    (JEQ, 0, 13, STUB), // nor from it -> keep
+    (LD_HALF_X, 0, 0, 0),
+    (JEQ, 12, 11, STUB_PORT), // -> drop, keep
     // TCP over IPv4
     (LDX_HEADER, 0, 0, 0),
     (LD_BYTE_X, 0, 0, 13),
@@ -62,6 +70,26 @@ const FILTER: [(u16, u8, u8, u32); 26] = [
     (RET, 0, 0, SNAP),
     (RET, 0, 0, 0),
 ];
+
+/// How many packets passed the filter and found no room; asking starts the count anew (packet(7), `PACKET_STATISTICS`).
+///
+/// # Errors
+/// ENOTSOCK, ENOPROTOOPT: no packet socket.
+pub fn lost(tap: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut packets_and_drops = [0u32; 2];
+    let mut size = u32::try_from(size_of_val(&packets_and_drops)).unwrap_or(0);
+    // SAFETY: the kernel writes at most `size` bytes, those of the array, and the size itself; both outlive the call.
+    checked(libc::c_long::from(unsafe {
+        libc::getsockopt(
+            tap.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            packets_and_drops.as_mut_ptr().cast(),
+            &raw mut size,
+        )
+    }))?;
+    Ok(packets_and_drops[1])
+}
 
 /// Opens one on every interface of the caller's net namespace; needs `CAP_NET_RAW` over it.
 pub fn tap() -> io::Result<OwnedFd> {

@@ -56,7 +56,13 @@ impl World {
 
     /// How often something came where nothing must come, by name.
     pub fn canaries(&self, what: &str) -> usize {
-        fs::read_to_string(&self.canaries).unwrap().lines().filter(|line| line.contains(what)).count()
+        self.said(what).len()
+    }
+
+    /// Each of them.
+    pub fn said(&self, what: &str) -> Vec<String> {
+        let text = fs::read_to_string(&self.canaries).unwrap();
+        text.lines().filter(|line| line.contains(what)).map(str::to_owned).collect()
     }
 
     /// A Python script on the world's host, outside of any jail: the control.

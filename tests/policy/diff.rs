@@ -185,6 +185,19 @@ fn the_shipped_policies_differ_as_they_say() {
     assert_eq!(changes(&narrower).len(), 3, "{narrower:#}");
     let back = diff(&less.word(), "egress");
     assert!(changes(&back).iter().all(|(direction, _)| direction == "wider"), "{back:#}");
+    // Of what was allowed by a wildcard one name is less, and of what was denied a larger network more.
+    let wild = trial(&|egress| {
+        egress["allow"] = j!([{"name": "*.example.org", "ports": [443], "reason": "r"}]);
+        egress["deny"] = j!([{"network": "8.8.4.0/25", "reason": "r"}]);
+    });
+    let one = trial(&|egress| {
+        egress["allow"] = j!([{"name": "api.example.org", "ports": [443], "reason": "r"}]);
+        egress["deny"] = j!([{"network": "8.8.4.0/24", "reason": "r"}]);
+    });
+    let (down, up) = (diff(&wild.word(), &one.word()), diff(&one.word(), &wild.word()));
+    assert_eq!((&down["wider"], &up["wider"]), (&j!(false), &j!(true)), "{down:#} {up:#}");
+    assert!(changes(&down).contains(&("narrower".to_owned(), "network *.example.org:443".to_owned())));
+    assert!(changes(&up).contains(&("wider".to_owned(), "network 8.8.4.0/24".to_owned())), "{up:#}");
     let unread = trial(&|egress| egress["sni"] = "off".into());
     assert_eq!(diff("egress", &unread.word())["wider"], true);
 }

@@ -3,15 +3,16 @@
 use super::terms::{change, keyed, more};
 use super::{Change, Direction};
 use crate::audit::units::{bytes, millis};
-use crate::policy::egress::{EgressMode, Sni};
+use crate::policy::egress::{EgressMode, Network, Pattern, Sni};
 use crate::policy::{Egress, Policy};
 use std::collections::BTreeMap;
+use std::fmt;
 
 const AREA: &str = "network";
 
 /// All differences of two `egress` parts; of one that comes or goes the mode says it, and its entries follow.
 pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
-    let mut changes = keyed(AREA, "/egress", &reach(old.egress()), &reach(new.egress()));
+    let mut changes = reached(old.egress(), new.egress());
     let (Some(was), Some(is)) = (old.egress(), new.egress()) else { return changes };
     changes.extend(held(was, is));
     changes.extend(bounds(was, is));
@@ -41,21 +42,88 @@ pub(super) fn compare(old: &Policy, new: &Policy) -> Vec<Change> {
     changes
 }
 
-/// What can be reached, each by its name.
-fn reach(egress: Option<&Egress>) -> BTreeMap<String, String> {
-    let Some(egress) = egress else { return BTreeMap::new() };
-    let there = || "can be reached".to_owned();
-    match egress.mode {
-        EgressMode::Public => {
-            egress.ports.iter().map(|port| (format!("every public address, port {port}"), there())).collect()
-        }
-        EgressMode::Names => {
-            let each = |allowed: &crate::policy::egress::Allowed| {
-                allowed.ports.iter().map(|port| format!("{}:{port}", allowed.name)).collect::<Vec<_>>()
-            };
-            egress.allow.iter().flat_map(each).map(|name| (name, there())).collect()
+/// One thing that can be reached: a name, or where there is none every public address, and a port.
+struct Reach<'a> {
+    name: Option<&'a Pattern>,
+    port: u16,
+}
+
+impl Reach<'_> {
+    /// Whether all of it can be reached under another policy too.
+    fn is_within(&self, egress: &Egress) -> bool {
+        match (egress.mode, self.name) {
+            (EgressMode::Public, _) => egress.ports.contains(&self.port),
+            (EgressMode::Names, None) => false,
+            (EgressMode::Names, Some(name)) => egress.allow.iter().any(|allowed| {
+                let covered = match name {
+                    Pattern::Exact(name) => allowed.name.covers(name),
+                    Pattern::Wildcard(_) => allowed.name == *name,
+                };
+                covered && allowed.ports.contains(&self.port)
+            }),
         }
     }
+}
+
+impl fmt::Display for Reach<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name {
+            Some(name) => write!(f, "{name}:{}", self.port),
+            None => write!(f, "every public address, port {}", self.port),
+        }
+    }
+}
+
+fn reach(egress: Option<&Egress>) -> Vec<Reach<'_>> {
+    let Some(egress) = egress else { return Vec::new() };
+    match egress.mode {
+        EgressMode::Public => egress.ports.iter().map(|port| Reach { name: None, port: *port }).collect(),
+        EgressMode::Names => egress
+            .allow
+            .iter()
+            .flat_map(|allowed| {
+                allowed.ports.iter().map(|port| Reach { name: Some(&allowed.name), port: *port })
+            })
+            .collect(),
+    }
+}
+
+/// What can be reached now and could not before, and the other way round.
+fn reached(old: Option<&Egress>, new: Option<&Egress>) -> Vec<Change> {
+    const THERE: &str = "can be reached";
+    const GONE: &str = "not there";
+    let outside = |list: Option<&Egress>, other: Option<&Egress>| -> Vec<String> {
+        let all = reach(list).into_iter();
+        let mut names: Vec<String> = all
+            .filter(|reach| !other.is_some_and(|other| reach.is_within(other)))
+            .map(|reach| reach.to_string())
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    };
+    let wider = outside(new, old).into_iter();
+    let narrower = outside(old, new).into_iter();
+    wider
+        .map(|name| change(Direction::Wider, AREA, &name, GONE, THERE, "/egress"))
+        .chain(narrower.map(|name| change(Direction::Narrower, AREA, &name, THERE, GONE, "/egress")))
+        .collect()
+}
+
+/// Networks that count as inside: more of them is narrower.
+fn denied(was: &Egress, is: &Egress) -> Vec<Change> {
+    const HELD: &str = "counts as inside";
+    const FREE: &str = "not there";
+    let missing = |of: &Egress, other: &Egress| -> Vec<String> {
+        let held = |network: &Network| other.deny.iter().any(|denied| network.is_within(&denied.network));
+        let left = of.deny.iter().filter(|denied| !held(&denied.network));
+        left.map(|denied| denied.network.to_string()).collect()
+    };
+    let gone = missing(was, is).into_iter();
+    let come = missing(is, was).into_iter();
+    gone.map(|network| change(Direction::Wider, AREA, &network, HELD, FREE, "/egress/deny"))
+        .chain(come.map(|network| change(Direction::Narrower, AREA, &network, FREE, HELD, "/egress/deny")))
+        .collect()
 }
 
 fn held(was: &Egress, is: &Egress) -> Vec<Change> {
@@ -77,18 +145,14 @@ fn held(was: &Egress, is: &Egress) -> Vec<Change> {
             .map(|port| (format!("server names on port {port}"), "looked at".to_owned()))
             .collect()
     };
-    let denied = |egress: &Egress| -> BTreeMap<String, String> {
-        egress.deny.iter().map(|denied| (denied.network.to_string(), "counts as inside".to_owned())).collect()
-    };
     // What holds back is wider where it goes: the sides are exchanged.
-    for (pointer, is, was) in
-        [("/egress/sni_ports", ports(was), ports(is)), ("/egress/deny", denied(was), denied(is))]
-    {
-        changes.extend(keyed(AREA, pointer, &was, &is).into_iter().map(|mut change| {
+    changes.extend(keyed(AREA, "/egress/sni_ports", &ports(is), &ports(was)).into_iter().map(
+        |mut change| {
             std::mem::swap(&mut change.old, &mut change.new);
             change
-        }));
-    }
+        },
+    ));
+    changes.extend(denied(was, is));
     changes
 }
 
