@@ -88,6 +88,7 @@ pub struct Account {
 
 /// Which limits were reached: something was refused for it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, none a state")]
 pub struct ReachedLimits {
     /// Connections at once.
     pub connections: bool,
