@@ -14,6 +14,7 @@ use crate::notify::{self, Heard, denials::Denials};
 use crate::sys::seccomp::NotifSizes;
 use crate::sys::{fd, madvise, pidfd, signal, wait};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -22,6 +23,9 @@ use std::time::{Duration, Instant};
 const SETUP_LIMIT: Duration = Duration::from_secs(20);
 /// How long the kernel is given to take down a killed namespace before we go on without its usage.
 const TEARDOWN_LIMIT: Duration = Duration::from_secs(5);
+
+/// After so long without an event the payload is one that works or waits for a while, and our code need not stay in memory.
+const QUIET: Duration = Duration::from_millis(100);
 
 /// How long init is given to reap a killed payload before it is killed too.
 const REAPING_LIMIT: Duration = Duration::from_secs(1);
@@ -57,6 +61,8 @@ pub struct Jail {
     started: Instant,
     timings: Vec<(&'static str, Duration)>,
     running: Option<Instant>,
+    // Whether our code was let go of since the payload runs.
+    quiet: Cell<bool>,
     end: Option<End>,
     finished: Option<Instant>,
     #[cfg(feature = "lab")]
@@ -79,6 +85,17 @@ enum Source {
     Input,
     Listener,
     Egress,
+}
+
+/// poll(2); how many are ready, none also after a signal.
+fn wait_for(fds: &mut [PollFd<'_>], left: Duration) -> io::Result<i32> {
+    // Rounded up, so that the loop does not spin in the last millisecond.
+    let up = u128::from(!left.is_zero());
+    let millis = i32::try_from(left.as_millis().saturating_add(up)).unwrap_or(i32::MAX);
+    match poll(fds, PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)) {
+        Err(nix::Error::EINTR) => Ok(0),
+        other => Ok(other?),
+    }
 }
 
 impl Jail {
@@ -117,6 +134,7 @@ impl Jail {
             started,
             timings: Vec::new(),
             running: None,
+            quiet: Cell::new(false),
             end: None,
             finished: None,
             #[cfg(feature = "lab")]
@@ -268,14 +286,13 @@ impl Jail {
         let left = look.map_or(left, |look| look.min(left));
         let patience = self.broker.as_ref().and_then(Broker::patience);
         let left = patience.map_or(left, |patience| patience.min(left));
-        // Rounded up, so that the loop does not spin in the last millisecond.
-        let up = u128::from(!left.is_zero());
-        let millis = i32::try_from(left.as_millis().saturating_add(up)).unwrap_or(i32::MAX);
         let mut fds: Vec<PollFd<'_>> =
             sources.iter().map(|(_, fd, flags)| PollFd::new(*fd, *flags)).collect();
-        match poll(&mut fds, PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)) {
-            Ok(_) | Err(nix::Error::EINTR) => {}
-            Err(errno) => return Err(errno.into()),
+        let first = if self.running.is_some() && !self.quiet.get() { left.min(QUIET) } else { left };
+        if wait_for(&mut fds, first)? == 0 && first < left {
+            self.quiet.set(true);
+            madvise::let_go_of_code();
+            wait_for(&mut fds, left.saturating_sub(first))?;
         }
         let ready = |fd: &PollFd<'_>| fd.revents().is_some_and(|events| !events.is_empty());
         Ok(sources.iter().zip(&fds).filter(|(_, fd)| ready(fd)).map(|((source, _, _), _)| *source).collect())
