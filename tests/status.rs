@@ -12,6 +12,8 @@ mod support;
 
 #[path = "status/ends.rs"]
 mod ends;
+#[path = "status/faults.rs"]
+mod faults;
 #[path = "status/limits.rs"]
 mod limits;
 #[path = "status/output.rs"]

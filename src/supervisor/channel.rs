@@ -145,6 +145,15 @@ pub fn send_ended(fd: RawFd, ended: Ended) -> io::Result<()> {
 /// Takes the next message; `None` when the child's side is gone. Anything malformed is `EPROTO`: the payload's
 /// process may have been taken over only after its end of the channel was closed by exec, so that cannot happen.
 pub fn receive(fd: BorrowedFd<'_>) -> io::Result<Option<Message>> {
+    match take(fd) {
+        // A child that fails before it took its "go" resets the connection, and a reset is told once, before what the child
+        // said: that is still there, and end of file behind it.
+        Err(error) if error.raw_os_error() == Some(libc::ECONNRESET) => take(fd),
+        other => other,
+    }
+}
+
+fn take(fd: BorrowedFd<'_>) -> io::Result<Option<Message>> {
     let mut buffer = [0u8; MESSAGE];
     let mut space = nix::cmsg_space!([RawFd; RIGHTS]);
     let mut iov = [IoSliceMut::new(&mut buffer)];
@@ -229,6 +238,19 @@ mod tests {
         assert!(matches!(receive(ours.as_fd()).unwrap(), Some(Message::Ended(e)) if e == ended));
 
         drop(theirs);
+        assert!(receive(ours.as_fd()).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_a_child_said_that_never_took_its_go_is_heard() {
+        let (ours, theirs) = pair().unwrap();
+        send_go(ours.as_fd()).unwrap();
+        let error = ApplyError { layer: "fds", step: "close_range", errno: libc::ENOMEM };
+        send_failed(theirs.as_raw_fd(), &error).unwrap();
+        drop(theirs);
+        assert!(
+            matches!(receive(ours.as_fd()).unwrap(), Some(Message::Failed { step, .. }) if step == "close_range")
+        );
         assert!(receive(ours.as_fd()).unwrap().is_none());
     }
 
