@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::Value;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use support::{SKILLJAIL, checkout, policy, policy_of, runtime};
 
 fn attack(words: &[&str]) -> Output {
@@ -77,4 +77,75 @@ fn a_word_that_names_no_attack_runs_none() {
     let output = attack(&["--only", "network,networks"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     assert!(text(&output.stderr).contains("--only networks: neither a class nor CLASS/NAME"));
+}
+
+/// The residue check finds each kind of thing that a run could leave. In a process and namespaces of its own, since other tests
+/// of this program start processes as well.
+#[test]
+fn what_is_left_is_told() {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "--ipc"]).arg(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", "plants", "--ignored", "--nocapture"]).output().unwrap();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// Part of the test above.
+#[test]
+#[ignore = "what_is_left_is_told runs it in namespaces of its own"]
+fn plants() {
+    use skilljail::attack::residue::{Snapshot, mark};
+    use skilljail::sys::{add_key, keyctl, shm};
+    let has_keys = keyctl::join_anonymous_session().is_ok();
+    let place = tempfile::tempdir().unwrap();
+    let before = Snapshot::take().unwrap();
+    assert_eq!(before.left(), Vec::<String>::new());
+    let mut sleeper = Command::new("unshare");
+    let mut sleeper =
+        sleeper.args(["--net", "sleep", "60"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut zombie = Command::new("true").spawn().unwrap();
+    // A killed supervisor's jail, say: its parent is gone, and it is ours now.
+    let orphan = Command::new("sh").args(["-c", "sleep 60 >/dev/null 2>&1 & echo $!"]).output().unwrap();
+    let orphan: i32 = text(&orphan.stdout).trim().parse().unwrap();
+    let held = std::fs::File::open("/dev/null").unwrap();
+    let file = tempfile::Builder::new().prefix(&mark()).tempfile().unwrap();
+    let segment = shm::Segment::create(0x5a11).unwrap();
+    if has_keys {
+        add_key::to_session(c"planted", b"x").unwrap();
+    }
+    let flags = nix::mount::MsFlags::empty();
+    nix::mount::mount(Some("planted"), place.path(), Some("tmpfs"), flags, None::<&str>).unwrap();
+    let left = before.left();
+    let path = file.path().display().to_string();
+    let mut wanted = vec![
+        format!("process {}", sleeper.id()),
+        format!("process {}", zombie.id()),
+        format!("process {orphan}"),
+        "network namespace net:[".to_owned(),
+        format!("file {path}"),
+        "System V segment 23057".to_owned(),
+        "mount ".to_owned(),
+        // The file has one as well.
+        "2 descriptors".to_owned(),
+    ];
+    if has_keys {
+        wanted.push("key ".to_owned());
+    }
+    for word in &wanted {
+        assert!(left.iter().any(|line| line.starts_with(word.as_str())), "{word}: {left:#?}");
+    }
+    assert_eq!(left.len(), wanted.len(), "{left:#?}");
+    nix::mount::umount(place.path()).unwrap();
+    drop((held, file, segment));
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    zombie.wait().unwrap();
+    let orphan = nix::unistd::Pid::from_raw(orphan);
+    nix::sys::signal::kill(orphan, nix::sys::signal::Signal::SIGKILL).unwrap();
+    nix::sys::wait::waitpid(orphan, None).unwrap();
+    if has_keys {
+        // Nobody holds the keyring before it then.
+        keyctl::join_anonymous_session().unwrap();
+    }
+    assert_eq!(before.left(), Vec::<String>::new());
 }

@@ -94,6 +94,9 @@ impl Engine {
         seen.touched
             .extend(stage.outside.changes().unwrap_or_else(|error| vec![format!("the files: {error}")]));
         collected(&stage.out(), &mut seen)?;
+        for entry in fs::read_dir(stage.temporary())?.flatten() {
+            seen.touched.push(format!("a temporary file is left: {}", entry.file_name().display()));
+        }
         if nix::unistd::gethostname().ok() != hostname {
             seen.touched.push("the host was renamed".to_owned());
         }
@@ -131,6 +134,8 @@ impl Engine {
         command
             .args(["-c", &format!("{}\nexec \"$@\"", case.spec.caller.as_deref().unwrap_or(":")), "sh"])
             .args(words);
+        // Whatever a run writes for a while goes there, and is told if it stays.
+        command.env("TMPDIR", stage.temporary());
         command.env("CANARY", stage.outside.dir()).env("SECRET", stage.outside.secret());
         command
     }

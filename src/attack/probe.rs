@@ -30,7 +30,7 @@ fn does(script: &str) -> String {
 }
 
 fn tried(engine: &Engine, script: &str) -> io::Result<Option<String>> {
-    let place = tempfile::Builder::new().prefix("skilljail-probe.").tempdir()?;
+    let place = tempfile::Builder::new().prefix(&super::residue::mark()).tempdir()?;
     let folder = place.path().join("attack");
     write_skill(&folder, script, &Variables::new(), engine.network)?;
     let mut command = Command::new(&engine.program);

@@ -58,16 +58,22 @@ impl Stage {
     /// # Errors
     /// The kernel's.
     pub fn new() -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("skilljail-attack.").tempdir()?;
+        let dir = tempfile::Builder::new().prefix(&super::residue::mark()).tempdir()?;
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755))?;
         let outside = Outside::set_out(&dir.path().join("outside"))?;
         fs::create_dir(dir.path().join("out"))?;
+        fs::create_dir(dir.path().join("tmp"))?;
         Ok(Self { dir, outside, proof: token()? })
     }
 
     /// Where artifacts are collected.
     pub fn out(&self) -> PathBuf {
         self.dir.path().join("out")
+    }
+
+    /// Where the runs put temporary files.
+    pub fn temporary(&self) -> PathBuf {
+        self.dir.path().join("tmp")
     }
 
     /// A file of the harness's own.

@@ -63,7 +63,13 @@ pub fn run(args: &AttackArgs, io: &mut Io<'_>) -> Exit {
     };
     // Whoever wants some attacks only gets no other half.
     let probes = if args.only.is_empty() { probe::all() } else { Vec::new() };
-    let before = residue::Snapshot::take();
+    let before = match residue::Snapshot::take() {
+        Ok(before) => before,
+        Err(error) => {
+            io.tell(&error);
+            return Exit::Failed;
+        }
+    };
     // A bar is for a terminal, whoever holds the streams of this command.
     let terminal = std::io::stderr().is_terminal();
     let mut progress = |done: usize, all: usize| {

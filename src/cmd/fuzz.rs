@@ -43,7 +43,13 @@ pub fn run(args: &FuzzArgs, io: &mut Io<'_>) -> Exit {
             drop(write!(std::io::stderr(), "\r{programs} programs, {calls} calls"));
         }
     };
-    let before = residue::Snapshot::take();
+    let before = match residue::Snapshot::take() {
+        Ok(before) => before,
+        Err(error) => {
+            io.tell(&error);
+            return Exit::Failed;
+        }
+    };
     let bag = match hunt::hunt(&settings, &progress) {
         Ok(bag) => bag,
         Err(error) => {

@@ -138,7 +138,7 @@ struct Went {
 
 impl Ground {
     fn new() -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("skilljail-fuzz.").tempdir()?;
+        let dir = tempfile::Builder::new().prefix(&crate::attack::residue::mark()).tempdir()?;
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755))?;
         let outside = Outside::set_out(&dir.path().join("outside"))?;
         let live = Live::set_out(outside.dir(), None, true)?;
