@@ -1,6 +1,7 @@
 //! How a run is told: streams, the result document, the jail's own message, the exit code.
 
 use super::{Io, terminal};
+use crate::egress::log::Verdict;
 use crate::exit::Exit;
 use crate::report::{Error, Report, Status, Stream};
 use crate::skill::finding::shown;
@@ -99,6 +100,28 @@ fn unsaved(report: &Report) -> bool {
     report.artifacts.iter().any(|artifact| artifact.unsaved)
 }
 
+/// What the egress part of the policy refused. A program is told only that there is no such name or nobody there.
+fn not_reached(report: &Report) -> Option<String> {
+    let refused = report.egress.iter().filter(|entry| entry.verdict == Verdict::Refused);
+    let mut places: Vec<String> = refused
+        .map(|entry| match (&entry.name, &entry.address, entry.port) {
+            (Some(name), ..) if !name.is_empty() => shown(name),
+            (_, Some(address), Some(port)) => format!("{address} port {port}"),
+            (_, Some(address), None) => address.clone(),
+            _ => "no name".to_owned(),
+        })
+        .collect();
+    places.dedup();
+    let (first, rest) = places.split_at(places.len().min(MAX_TOLD));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    (!first.is_empty()).then(|| {
+        format!(
+            "refused by the policy's egress: {}{more} (`egress` of the document, --report FILE, tells why)",
+            first.join(", ")
+        )
+    })
+}
+
 /// What the caller must know of a run beside its end, in lines for stderr; the document has the whole of it.
 fn remarks(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
@@ -111,6 +134,7 @@ fn remarks(report: &Report) -> Vec<String> {
             report.denials_total
         ));
     }
+    lines.extend(not_reached(report));
     let refused: Vec<_> =
         report.artifacts.iter().filter_map(|one| Some((&one.path, one.refused.as_ref()?))).collect();
     for (path, why) in refused.iter().take(MAX_TOLD) {

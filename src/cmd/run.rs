@@ -160,7 +160,11 @@ pub(crate) fn check(
     laps.lap("input");
     let files =
         inputs::read_files(&args.inputs, limits).map_err(refusal(Status::InputRejected, "in_rejected"))?;
-    let runtime_refused = |error: RuntimeError| refusal(Status::SetupFailed, "runtime")(error);
+    let runtime_refused = |error: RuntimeError| match error {
+        // The skill asks for a set that there is not.
+        RuntimeError::Requirements { .. } => refusal(Status::SkillRejected, "requirements")(error),
+        error => refusal(Status::SetupFailed, "runtime")(error),
+    };
     let set = skill.front().metadata.iter().find(|(key, _)| key == REQUIREMENTS).map(|(_, set)| set);
     let root = runtime::find(args.runtime.as_deref())
         .map_err(|error| runtime_refused(error.for_set(set.map(String::as_str))))?;

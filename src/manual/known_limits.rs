@@ -1,6 +1,6 @@
 //! # What is not stopped
 //!
-//! Known, and said here rather than hoped away. Each was tried.
+//! Known, and said here rather than hoped away. Each was tried. What the egress profile cannot stop is [its own list](super::egress).
 //!
 //! - **A shared futex on a file of the pinned Python.** All runs map the same inodes of the runtime, and the kernel finds a futex
 //!   that is not private by inode and offset: two runs that agree on a place can wake each other. The C library needs such

@@ -16,15 +16,18 @@
 //!
 //! No. Its input is data that the contract bounds; no path, policy, limit or name of a file in it is read by the
 //! supervisor. A path in the script resolves in a root that holds nothing else; there is no `/proc`, and `..` of the root is
-//! the root. There is no endpoint: `socket` is refused and the network namespace is empty. Ids that the caller hands over
+//! the root. There is no endpoint: `socket` is refused and the network namespace is empty. With the egress profile there are those that the
+//! policy lists: a name is resolved by the supervisor, a connection is dialled to the very address that was judged, and a skill
+//! that does not ask for it has none of this whatever the policy says. Ids that the caller hands over
 //! (`--session`, `--robot`) are opaque text in two environment variables.
 //!
 //! Tests: `tests/inside.rs` (the tree from inside), `tests/layers.rs` (each wall alone, with its control),
-//! `tests/status.rs` (input that is refused), `tests/skill/main.rs` (`read` and its refusals).
+//! `tests/status.rs` (input that is refused), `tests/skill/main.rs` (`read` and its refusals), `tests/egress.rs` (the questions of SSRF).
 //!
 //! ## 3. Are signals and artifacts parsed by the runtime, rather than by handing out a token?
 //!
-//! Yes. The script never holds a descriptor, a credential or an address of anything outside: its stdin is a pipe, its stdout
+//! Yes. The script never holds a descriptor or a credential of anything outside, nor, without the egress profile, an address; with it
+//! its sockets end in the jail's own namespace, and the supervisor's are its own: its stdin is a pipe, its stdout
 //! and stderr are pipes that the supervisor reads and bounds, and artifacts are regular files that the supervisor copies
 //! out of the workdir through a descriptor after every process of the jail is dead. The result document is written by the
 //! supervisor on a descriptor that the jail never has; a document that a script prints is just its output.

@@ -1,13 +1,9 @@
-//! Budgets: reaching one is told, and nothing passes beyond it.
+//! Budgets: reaching one is told, and nothing passes beyond it; and what else is told of a run with a network.
 
-use super::support::Ran;
-use super::world::{alone, entries, policy, run, world};
-use serde_json::{Value, json};
-
-fn limit<'a>(ran: &'a Ran, name: &str) -> &'a Value {
-    let list = ran.report["limits"].as_array().unwrap();
-    list.iter().find(|limit| limit["name"] == name).unwrap_or_else(|| panic!("{name}: {ran:?}"))
-}
+use super::support::{SKILLJAIL, feed, own_runtime};
+use super::world::{alone, entries, policy, run, skill, world};
+use serde_json::json;
+use std::process::Command;
 
 const ASK: &str = r"
 import json, socket
@@ -29,7 +25,7 @@ fn connections_open_at_once_and_of_a_run() {
     let ran = run(&script, &policy(|p| p["egress"]["max_connections"]["value"] = 3.into()));
     assert_eq!(ran.value(), json!(["ConnectionResetError", "HTTP/1.1 200"]), "{ran:?}");
     assert!(ran.report["egress"].to_string().contains("open at once"), "{ran:?}");
-    assert_eq!(limit(&ran, "egress.max_connections")["reached"], "yes");
+    assert_eq!(ran.limit("egress.max_connections")["reached"], "yes");
     let script = format!("{ASK}\nprint(json.dumps([ask() for _ in range(4)]))");
     let ran = run(&script, &policy(|p| p["egress"]["max_connections_total"]["value"] = 2.into()));
     let (yes, no) = ("HTTP/1.1 200", "ConnectionResetError");
@@ -55,7 +51,7 @@ except ConnectionResetError: print(-1)";
     let ran = run(script, &of("1 MiB"));
     assert_eq!(ran.value(), json!(-1), "{ran:?}");
     assert!(ran.report["egress"].to_string().contains("more bytes than the policy allows a run"));
-    assert_eq!(limit(&ran, "egress.max_bytes")["value"], 1 << 20);
+    assert_eq!(ran.limit("egress.max_bytes")["value"], 1 << 20);
     assert!(run(script, &of("64 MiB")).value().as_i64().unwrap() > 9_000_000);
 }
 
@@ -98,8 +94,8 @@ print(count)";
         .map(|entry| entry["bytes_out"].as_u64().unwrap() + entry["bytes_in"].as_u64().unwrap())
         .sum();
     assert!(told >= up + down && told <= 100 << 10, "{told}: {ran:?}");
-    assert_eq!(limit(&ran, "egress.max_bytes")["reached"], "yes");
-    assert_eq!(limit(&ran, "egress.max_connections")["reached"], "no");
+    assert_eq!(ran.limit("egress.max_bytes")["reached"], "yes");
+    assert_eq!(ran.limit("egress.max_connections")["reached"], "no");
 }
 
 /// A budget that is used up to its last byte is none that was passed.
@@ -115,7 +111,7 @@ print(count)";
     let ran = run(script, &policy(|p| p["egress"]["max_bytes"]["value"] = "580 B".into()));
     // The count and a digest in hexadecimal come back.
     assert_eq!(ran.value(), 68, "{ran:?}");
-    assert_eq!(limit(&ran, "egress.max_bytes")["reached"], "no");
+    assert_eq!(ran.limit("egress.max_bytes")["reached"], "no");
 }
 
 /// The question has left, whatever is answered, and whether the script waits for it.
@@ -141,6 +137,25 @@ print(code)";
     assert!(verdict == "allowed" && reason.contains("no address of this kind"), "{reason}");
     let (verdict, reason) = of("silent.example.org");
     assert!(verdict == "failed" && reason.contains("the run ended"), "{reason}");
+}
+
+/// A program is told only that there is no such name; whoever started it, that the policy refused it.
+#[test]
+fn a_refusal_is_told_on_stderr() {
+    let skill = skill(
+        "import socket\ntry: socket.getaddrinfo('other.example.net', 80)\nexcept OSError: pass\nfor port in (80, 22):\n    try: socket.create_connection(('10.9.9.9', port), 2)\n    except OSError: pass\nprint('{}')",
+    );
+    let policy = policy(|_| ());
+    let words = world().inside();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).args([SKILLJAIL, "run", "--runtime"]).arg(own_runtime());
+    command.arg("--policy").arg(policy.path()).arg(skill.path()).arg("main.py");
+    let output = feed(command, b"{}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let line =
+        "skilljail: refused by the policy's egress: other.example.net, 10.9.9.9 port 80, 10.9.9.9 port 22 (";
+    assert!(text.starts_with(line), "{text}");
 }
 
 /// What a script tries a thousand times does not push out what it did; what came too fast to be read is counted.
@@ -200,5 +215,5 @@ print(json.dumps(said))";
         ran.report["egress"].to_string().contains("more lookups than the policy allows a run"),
         "{ran:?}"
     );
-    assert_eq!(limit(&ran, "egress.dns.max_lookups")["reached"], "yes");
+    assert_eq!(ran.limit("egress.dns.max_lookups")["reached"], "yes");
 }

@@ -105,6 +105,25 @@ fn skill_rejected_with_the_rule_that_was_broken() {
 }
 
 #[test]
+fn skill_rejected_for_a_set_that_there_is_not() {
+    let skill = Skill::new("print('ran')");
+    let front = |set: &str| {
+        format!(
+            "---\nname: probe\ndescription: d\nruntime: cubesandbox::python\nmetadata:\n  requirements: {set}\n---\n"
+        )
+    };
+    skill.write("SKILL.md", &front("dtaa"));
+    let ran = skill.run().go();
+    assert_end(&ran, "skill_rejected", 121);
+    assert_error(&ran, "requirements", "dtaa: no such set");
+    assert!(ran.report["error"]["hint"].as_str().unwrap().contains("data and tfrobot"), "{ran:#?}");
+    assert_nothing_ran(&ran);
+    // A set that there is, and that this runtime lacks, is the host's matter.
+    skill.write("SKILL.md", &front("data"));
+    assert_end(&skill.run().go(), "setup_failed", 125);
+}
+
+#[test]
 fn skill_rejected_for_drift_from_the_manifest() {
     let skill = Skill::new("print('ran')");
     let manifest = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
