@@ -1,6 +1,6 @@
 //! The result document: one JSON object, written by the supervisor alone. It decides nothing.
 
-use crate::egress::Entry;
+use crate::egress::{Entry, log::Verdict};
 use serde::Serialize;
 
 /// How a run ended.
@@ -333,6 +333,17 @@ pub struct Report {
 }
 
 impl Report {
+    /// Where the egress part of the policy let the script not go, by name, or by address and port.
+    pub fn refused_places(&self) -> impl Iterator<Item = String> {
+        let refused = self.egress.iter().filter(|entry| entry.verdict == Verdict::Refused);
+        refused.map(|entry| match (&entry.name, &entry.address, entry.port) {
+            (Some(name), ..) if !name.is_empty() => name.clone(),
+            (_, Some(address), Some(port)) => format!("{address} port {port}"),
+            (_, Some(address), None) => address.clone(),
+            _ => "no name".to_owned(),
+        })
+    }
+
     /// A document of a run that did not come to a jail.
     pub fn empty(status: Status) -> Self {
         Self {

@@ -1,7 +1,6 @@
 //! How a run is told: streams, the result document, the jail's own message, the exit code.
 
 use super::{Io, terminal};
-use crate::egress::log::Verdict;
 use crate::exit::Exit;
 use crate::report::{Error, Report, Status, Stream};
 use crate::skill::finding::shown;
@@ -102,15 +101,7 @@ fn unsaved(report: &Report) -> bool {
 
 /// What the egress part of the policy refused. A program is told only that there is no such name or nobody there.
 fn not_reached(report: &Report) -> Option<String> {
-    let refused = report.egress.iter().filter(|entry| entry.verdict == Verdict::Refused);
-    let mut places: Vec<String> = refused
-        .map(|entry| match (&entry.name, &entry.address, entry.port) {
-            (Some(name), ..) if !name.is_empty() => shown(name),
-            (_, Some(address), Some(port)) => format!("{address} port {port}"),
-            (_, Some(address), None) => address.clone(),
-            _ => "no name".to_owned(),
-        })
-        .collect();
+    let mut places: Vec<String> = report.refused_places().map(|place| shown(&place)).collect();
     places.dedup();
     let (first, rest) = places.split_at(places.len().min(MAX_TOLD));
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };

@@ -42,8 +42,8 @@
 //!   host's own addresses are known and refused; for those of its neighbours there is `egress.deny`. So it is for a
 //!   NAT64 prefix of your own network, which cannot be told from any other address.
 //! - **The resolver is believed** in what it says of public addresses: who answers for a listed name says where it lies.
-//! - **What UNIX does for nscd and syslog** (socket, AF_UNIX) is refused without being written down, because the C library asks
-//!   before each lookup.
+//! - **What the C library asks for by itself** is refused without being written down: a UNIX socket of the types that nscd and syslog
+//!   take, and a netlink socket, before each lookup. A UNIX socket of any other type is written down.
 //! - **Descriptors in flight.** `sendmsg` is allowed, because asyncio writes with it: runs that share an outer uid (those of an
 //!   ordinary caller) share the account of descriptors in flight, and may signal each other by it.
 //! - **Kernel memory of sockets** is bounded by `max_connections` times the kernel's own maxima of TCP buffers, and counted only where

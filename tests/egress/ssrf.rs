@@ -234,9 +234,17 @@ print(json.dumps(said))";
     }
     // What the filter refuses is in the denials.
     let denials = ran.report["denials"].to_string();
-    for words in
-        ["SOCK_RAW", "AF_VSOCK", "AF_PACKET", "protocol=262", "protocol=132", "sendto(", "bind(", "listen("]
-    {
+    for words in [
+        "SOCK_RAW",
+        "AF_VSOCK",
+        "AF_UNIX",
+        "AF_PACKET",
+        "protocol=262",
+        "protocol=132",
+        "sendto(",
+        "bind(",
+        "listen(",
+    ] {
         assert!(denials.contains(words), "{words}: {denials}");
     }
     // The controls.

@@ -117,7 +117,7 @@ fn failing() -> Vec<(&'static str, Trial)> {
         ("SJ-P077", Trial::new().filter(|filter| filter["default"] = j!({"action": "notify", "reason": "for this trial"}))),
         ("SJ-P078", allow("prctl")),
         ("SJ-P079", Trial::new().filter(|filter| {
-            let entry = j!({"call": "socket", "when": [{"arg": "domain", "eq": "AF_UNIX"}, {"arg": "type", "eq": 1}], "reason": "behind the one that refuses it"});
+            let entry = j!({"call": "socket", "when": [{"arg": "domain", "eq": "AF_UNIX"}, {"arg": "type", "eq": "SOCK_DGRAM|SOCK_CLOEXEC"}], "reason": "behind the one that refuses it"});
             filter["groups"][0]["calls"].as_array_mut().unwrap().push(entry);
         })),
         ("SJ-P090", egress(|egress| egress["allow"][0]["name"] = "*.example.org".into())),
