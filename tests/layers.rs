@@ -113,7 +113,7 @@ fn net() {
         .alone(Errno("ENETUNREACH"))
         .works(|ran| ran.document["canaries"]["listener"]["text"] == "reached");
     Case::new("net", "connect to an abstract socket of the caller's", CONNECT_UNIX)
-        .full(Errno("EACCES"))
+        .full(Errno("EPERM"))
         .alone(Errno("ECONNREFUSED"))
         .works(|ran| ran.document["canaries"]["socket"]["text"] == "reached");
     Case::new("net", "write a System V segment of the caller's", "write_segment(b'reached')")
@@ -209,7 +209,7 @@ fn landlock_of_newer_kernels() {
         .works(|ran| ran.document["canaries"]["listener"]["text"] == "reached");
     Case::new("landlock", "connect to an abstract socket of the caller's", CONNECT_UNIX)
         .landlock(6)
-        .full(Errno("EACCES"))
+        .full(Errno("EPERM"))
         .alone(Errno("EPERM"))
         .works(|ran| ran.document["canaries"]["socket"]["text"] == "reached");
     Case::new("landlock", "kill a process of the caller's", "os.kill(PROCESS, signal.SIGKILL)")
