@@ -21,8 +21,8 @@
 //!
 //! # What stands in the way
 //!
-//! On the machine of README's table, as root, the medians of a hundred starts of a program that does nothing were: bare 0.71 ms, the floor
-//! 4.02, ours 5.25, bubblewrap 6.14. So the layers by themselves, without a policy, a document or a check, add 0.61 of what bubblewrap
+//! On the machine of README's table, as root, the medians of forty starts of a program that does nothing were: bare 0.49 ms, the floor
+//! 2.57, ours 3.33, bubblewrap 4.06. So the layers by themselves, without a policy, a document or a check, add 0.58 of what bubblewrap
 //! adds, and no program that has them can add much less. Where ours goes (`--timings`, medians of 150 starts on a busier
 //! machine, of 3.3 ms of set-up): the namespaces of `clone3` 1.1 ms, the mounts 0.7, the fork of init with the filter and the
 //! hand-over 0.7, everything before clone 0.5, the rest of the layers 0.4. Namespaces are not made ahead and kept: one that served a run
