@@ -11,7 +11,7 @@ BIN := $(TARGET_DIR)/skilljail
 RUNTIME := .run/runtime
 
 
-.PHONY: help run build test test-as-user test-cpython test-data test-vm lint static bench bench-parts bench-readme soak doctor schemas clean
+.PHONY: help run build test test-as-user test-cpython test-data test-faults test-vm lint static bench bench-parts bench-readme soak doctor schemas clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
@@ -48,12 +48,15 @@ test-as-user: ## the tests that `make test` built, as an ordinary user (needs ro
 
 # What the next targets test needs more than Rust, a linker and Python. One set of features and the optimised program, so
 # that everything is built once for them.
-HEAVY := $(CARGO) test --locked --profile $(PROFILE) --features bench,cpython,fuzz,registry,soak,static,vm
+HEAVY := $(CARGO) test --locked --profile $(PROFILE) --features bench,cpython,faults,fuzz,registry,soak,static,vm
 PYTHON_VERSION = $(shell /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 test-cpython: prerequisites ## CPython's own tests in the jail (Debian: libpython3.N-testsuite, and apt for those of sqlite3)
 	@tests/cpython/sqlite_tests .run/cpython/$(PYTHON_VERSION) /usr/bin/python3
 	@$(HEAVY) --test cpython
+
+test-faults: prerequisites ## each system call of a start and a run fails in turn, and is in turn the last of its process (some four minutes)
+	@$(HEAVY) --test faults -- --nocapture
 
 test-data: prerequisites ## numpy, pandas and matplotlib in the jail, and each shipped set (needs pip and its index)
 	@$(HEAVY) --test runtime_sets --test skills_data
@@ -174,10 +177,11 @@ TARGET ?= $(shell host=$$(rustc -vV | sed -n 's/^host: //p'); musl=$${host/-gnu/
   if [ -d "$$(rustc --print sysroot)/lib/rustlib/$$musl" ]; then echo $$musl; else echo $$host; fi)
 
 # With crt-static the binary needs no file of the host; an explicit target keeps build scripts and macros dynamic.
+STATIC_FLAGS := -C target-feature=+crt-static
 static: prerequisites ## self-contained executables in target/static/: the full one, and the core one for production hosts
-	@RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --locked --release --target $(TARGET) --bin skilljail
+	@RUSTFLAGS="$(STATIC_FLAGS)" $(CARGO) build --locked --release --target $(TARGET) --bin skilljail
 	@mkdir -p target/static && cp target/$(TARGET)/release/skilljail target/static/skilljail
-	@RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --locked --release --target $(TARGET) --bin skilljail \
+	@RUSTFLAGS="$(STATIC_FLAGS)" $(CARGO) build --locked --release --target $(TARGET) --bin skilljail \
 	  --no-default-features --features core
 	@cp target/$(TARGET)/release/skilljail target/static/skilljail-core
 	@$(HEAVY) --test static -- --nocapture

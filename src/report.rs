@@ -24,6 +24,7 @@ pub enum Status {
     PolicyRejected,
     SetupFailed,
     Cancelled,
+    SupervisorFailed,
 }
 
 /// Why nothing ran, or what ended it.

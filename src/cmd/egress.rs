@@ -29,10 +29,16 @@ pub struct NoEgress {
     policy: String,
 }
 
-/// The policy names a bundle that cannot be read. The operator's fault.
+/// The run is to have certificates, and they cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("`egress.ca_bundle` of the policy: {0}")]
-pub struct CaBundleError(#[source] inputs::InputsError);
+pub enum CaBundleError {
+    /// Those that the policy names. The operator's fault.
+    #[error("`egress.ca_bundle` of the policy: {0}")]
+    Named(#[source] inputs::InputsError),
+    /// The host has some.
+    #[error("the host's certificates: {0}\nhint: `egress.ca_bundle` of a policy names others")]
+    OfHost(#[source] inputs::InputsError),
+}
 
 /// Takes the network from a run whose skill does not ask for it.
 ///
@@ -48,6 +54,12 @@ pub fn settle(policy: &mut Policy, skill: &Skill) -> Result<(), NoEgress> {
         Some(Network::Egress) | None => {}
     }
     Ok(())
+}
+
+/// There is no such file, or no certificate in it.
+fn is_none(error: &inputs::InputsError) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound, Other};
+    matches!(error, inputs::InputsError::Read { source, .. } if matches!(source.kind(), NotFound | NotADirectory | Other))
 }
 
 /// The certificates of a run with a network.
@@ -72,13 +84,17 @@ impl CaBundle {
             Ok((path.display().to_string(), bytes))
         };
         if let Some(named) = &egress.ca_bundle {
-            return read(named.clone()).map(|bundle| Self(Some(bundle))).map_err(CaBundleError);
+            return read(named.clone()).map(|bundle| Self(Some(bundle))).map_err(CaBundleError::Named);
         }
-        let found = CA_BUNDLES.iter().find_map(|path| {
-            let bundle: Result<_, inputs::InputsError> = read(PathBuf::from(path));
-            bundle.ok()
-        });
-        Ok(Self(found))
+        for path in CA_BUNDLES {
+            match read(PathBuf::from(path)) {
+                Ok(bundle) => return Ok(Self(Some(bundle))),
+                Err(error) if is_none(&error) => {}
+                // A program that asks for https would blame the other side.
+                Err(error) => return Err(CaBundleError::OfHost(error)),
+            }
+        }
+        Ok(Self(None))
     }
 
     /// What the plan needs to know.

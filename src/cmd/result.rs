@@ -33,6 +33,7 @@ pub fn exit(report: &Report) -> Exit {
         Status::SkillRejected => Exit::SkillRejected,
         Status::PolicyRejected => Exit::PolicyRejected,
         Status::SetupFailed => Exit::SetupFailed,
+        Status::SupervisorFailed => Exit::Failed,
         Status::Cancelled if report.signal == Some(libc::SIGINT) => Exit::Interrupted,
         // SIGTERM, and SIGHUP, by which a terminal that goes away asks for the same.
         Status::Cancelled => Exit::Terminated,

@@ -6,7 +6,7 @@ use super::{ApplyError, Layer, Step as _};
 use crate::seccomp::EXEC_FD;
 use crate::sys::{fd, rlimit, signal};
 use serde::Serialize;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// The channel to the supervisor, close-on-exec.
 pub const CHANNEL_FD: i32 = 3;
@@ -74,6 +74,13 @@ impl Prepared {
                 .or_else(|_| fd::dup_above(exec, FIRST_FREE))
                 .step(Layer::Fds, "fcntl(F_DUPFD_CLOEXEC)")?,
         })
+    }
+}
+
+impl Prepared {
+    /// Where the channel is before it is moved to its own number, which is one of the caller's descriptors until then.
+    pub fn channel_at_first(&self) -> RawFd {
+        self.channel.as_raw_fd()
     }
 }
 

@@ -66,8 +66,10 @@ fn drop_capabilities() -> Result<(), ApplyError> {
     for capability in 0..64 {
         match prctl::drop_bounding(capability) {
             Ok(()) => {}
-            // The kernel's last capability is behind us.
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && capability > 0 => break,
+            // The kernel's last capability is behind us: not when it knows this one, and something else says so.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && !prctl::is_capability(capability) => {
+                break;
+            }
             Err(error) => return Err(error).step(Layer::Privs, "prctl(PR_CAPBSET_DROP)"),
         }
     }

@@ -16,6 +16,7 @@
 //! | `skill_rejected` | the package, its contract, its manifest or its runtime kind | |
 //! | `policy_rejected` | the policy file | |
 //! | `setup_failed` | a layer could not be applied; nothing of the script ran | the kernel's errno |
+//! | `supervisor_failed` | the script was let go, and the supervisor could then not go on: the run is lost | the errno of the supervisor's own call |
 //! | `cancelled` | the supervisor got SIGINT, SIGTERM or SIGHUP | the supervisor |
 //!
 //! Without a cgroup only the program sees that memory or threads ran out (ENOMEM, EAGAIN). The status is then the program's

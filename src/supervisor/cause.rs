@@ -11,6 +11,7 @@ use std::time::Duration;
 pub(super) fn error(outcome: &Outcome, plan: &Plan, status: Status) -> Option<Error> {
     match &outcome.end {
         End::SetupFailed { layer, step, errno } => Some(refused::error(layer, step, *errno)),
+        End::SupervisorFailed { step, errno } => Some(lost(step, *errno)),
         End::SecretsRefused(why) => {
             let (cause, hint) =
                 why.split_once("\nhint: ").map_or((why.as_str(), None), |(cause, hint)| (cause, Some(hint)));
@@ -30,6 +31,20 @@ pub(super) fn error(outcome: &Outcome, plan: &Plan, status: Status) -> Option<Er
             Some(plain("init_killed", cause, Some("`dmesg` tells of the kernel's own kills (OOM)")))
         }
         End::InitDied(_) | End::Ended(_) => ended(outcome, plan, status),
+    }
+}
+
+fn lost(step: &str, errno: i32) -> Error {
+    let why = std::io::Error::from_raw_os_error(errno);
+    Error {
+        id: "supervisor_failed".to_owned(),
+        layer: Some("supervisor".to_owned()),
+        step: Some(step.to_owned()),
+        errno: Some(errno),
+        cause: format!("the script ran, and was ended because the supervisor could not go on: {step}: {why}"),
+        hint: Some(
+            "a host out of memory or descriptors does this; what the script did so far is done".to_owned(),
+        ),
     }
 }
 

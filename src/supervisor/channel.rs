@@ -15,6 +15,7 @@ const GO: u8 = b'g';
 const FAILED: u8 = b'f';
 const BORN: u8 = b'b';
 const SEALED: u8 = b's';
+const INIT_SEALED: u8 = b'i';
 const ENDED: u8 = b'e';
 const NET: u8 = b'n';
 
@@ -50,6 +51,8 @@ pub enum Message {
     },
     /// The filter is in force; the listener's number in the payload's process, which waits for "go".
     Sealed(Option<RawFd>),
+    /// Init has its own filter, and can no longer fail.
+    InitSealed,
     /// The payload ended.
     Ended(Ended),
 }
@@ -132,6 +135,11 @@ pub fn send_sealed(fd: RawFd, listener: Option<RawFd>) -> io::Result<()> {
     send(fd, &[SEALED, a, b, c, d])
 }
 
+/// Says that init has its own filter.
+pub fn send_init_sealed(fd: RawFd) -> io::Result<()> {
+    send(fd, &[INIT_SEALED])
+}
+
 /// Says how the payload ended.
 pub fn send_ended(fd: RawFd, ended: Ended) -> io::Result<()> {
     let mut message = [0u8; MESSAGE];
@@ -202,6 +210,7 @@ fn decode(buffer: &[u8; MESSAGE], rights: Vec<OwnedFd>) -> Option<Message> {
         }
         NET => Some(Message::Net(rights, NetFacts { v6: *buffer.get(1)? == 1, tap: *buffer.get(2)? == 1 })),
         SEALED => Some(Message::Sealed(int(1).map(|number| (number >= 0).then_some(number))?)),
+        INIT_SEALED => Some(Message::InitSealed),
         ENDED => Some(Message::Ended(Ended { status: int(1)?, cpu_us: long(8)?, max_rss_kib: long(16)? })),
         _ => None,
     }
@@ -232,6 +241,9 @@ mod tests {
             send_sealed(theirs.as_raw_fd(), listener).unwrap();
             assert!(matches!(receive(ours.as_fd()).unwrap(), Some(Message::Sealed(n)) if n == listener));
         }
+
+        send_init_sealed(theirs.as_raw_fd()).unwrap();
+        assert!(matches!(receive(ours.as_fd()).unwrap(), Some(Message::InitSealed)));
 
         let ended = Ended { status: 0x0100, cpu_us: 1 << 40, max_rss_kib: 12_345 };
         send_ended(theirs.as_raw_fd(), ended).unwrap();

@@ -3,7 +3,7 @@
 use super::channel;
 use super::init;
 use crate::layer::fds::{CHANNEL_FD, SECRETS_FD};
-use crate::layer::{self, ApplyError, Facts, Link, NetFacts};
+use crate::layer::{self, ApplyError, Facts, Layer, Link, NetFacts};
 use crate::payload;
 use crate::sys::clone3::{Cloned, clone3};
 use crate::sys::exit_group::exit_now;
@@ -72,8 +72,21 @@ pub fn run(prepared: &layer::Prepared, payload: payload::Prepared, has_secrets: 
             }
         },
     };
-    drop(channel::send_failed(CHANNEL_FD, &error));
+    tell(prepared, &error);
     exit_now(1)
+}
+
+/// Says why nothing runs, if the supervisor is still there to hear it.
+fn tell(prepared: &layer::Prepared, error: &ApplyError) {
+    // While the descriptor table is laid out, what has the channel's number may be a file of the caller's. The channel is where
+    // it was at first, until all but the fixed numbers is closed.
+    if error.layer == Layer::Fds.name() {
+        match channel::send_failed(prepared.fds.channel_at_first(), error) {
+            Err(closed) if errno(&closed) == libc::EBADF => {}
+            _ => return,
+        }
+    }
+    drop(channel::send_failed(CHANNEL_FD, error));
 }
 
 fn secrets(has: bool) -> io::Result<Vec<u8>> {

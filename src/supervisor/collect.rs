@@ -7,6 +7,7 @@ use crate::digest::hex;
 use crate::policy::Limits;
 use crate::report::Artifact;
 use nix::dir::Dir;
+use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use nix::sys::stat::{FileStat, Mode, fstat, mkdirat};
 use sha2::{Digest as _, Sha256};
@@ -80,7 +81,7 @@ pub fn collect(workdir: BorrowedFd<'_>, destination: BorrowedFd<'_>, limits: &Li
     let mut collector = Collector { limits, artifacts: Vec::new(), taken: 0, taken_bytes: 0, refused: 0 };
     match beneath(workdir, b"out", OFlag::O_RDONLY | OFlag::O_DIRECTORY) {
         Ok(out) => collector.directory(out.as_fd(), destination, "", "", 0),
-        Err(errno) => collector.refuse("", 0, &format!("out cannot be opened: {errno}")),
+        Err(errno) => collector.unread("", "out cannot be opened", errno),
     }
     if collector.refused > MAX_REFUSALS {
         let more = collector.refused - MAX_REFUSALS;
@@ -137,10 +138,21 @@ impl Collector<'_> {
         }
     }
 
+    /// What could not be read: by the script's doing it is refused, else it is lost, which the caller must know.
+    fn unread(&mut self, path: &str, what: &str, errno: Errno) {
+        let why = format!("{what}: {errno}");
+        match errno {
+            Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP | Errno::EXDEV | Errno::EACCES => {
+                self.refuse(path, 0, &why)
+            }
+            _ => self.unsaved(path, 0, &why),
+        }
+    }
+
     fn directory(&mut self, dir: BorrowedFd<'_>, to: BorrowedFd<'_>, path: &str, saved: &str, depth: u64) {
         let names = match names(dir) {
             Ok(names) => names,
-            Err(errno) => return self.refuse(path, 0, &format!("cannot be listed: {errno}")),
+            Err(errno) => return self.unread(path, "cannot be listed", errno),
         };
         for name in names {
             let shown = join(path, &String::from_utf8_lossy(&name));
@@ -151,7 +163,7 @@ impl Collector<'_> {
             {
                 Ok(stat) => stat,
                 Err(errno) => {
-                    self.refuse(&shown, 0, &format!("cannot be looked at: {errno}"));
+                    self.unread(&shown, "cannot be looked at", errno);
                     continue;
                 }
             };
@@ -180,7 +192,7 @@ impl Collector<'_> {
         }
         let from = match beneath(dir, name, OFlag::O_RDONLY | OFlag::O_DIRECTORY) {
             Ok(from) => from,
-            Err(errno) => return self.refuse(shown, 0, &format!("cannot be opened: {errno}")),
+            Err(errno) => return self.unread(shown, "cannot be opened", errno),
         };
         let made = match mkdirat(to, safe, Mode::from_bits_truncate(0o755)) {
             Ok(()) | Err(nix::Error::EEXIST) => {
@@ -203,10 +215,13 @@ impl Collector<'_> {
     ) {
         let file = match beneath(dir, name, OFlag::O_RDONLY) {
             Ok(file) => file,
-            Err(errno) => return self.refuse(shown, 0, &format!("cannot be opened: {errno}")),
+            Err(errno) => return self.unread(shown, "cannot be opened", errno),
         };
         // What was opened is judged, not what was looked at.
-        let Ok(stat) = fstat(&file) else { return self.refuse(shown, 0, "cannot be looked at") };
+        let stat = match fstat(&file) {
+            Ok(stat) => stat,
+            Err(errno) => return self.unread(shown, "cannot be looked at", errno),
+        };
         let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
         if let Some(kind) = other_kind(&stat) {
             return self.refuse(shown, size, kind);
@@ -269,7 +284,10 @@ fn copy(from: OwnedFd, size: u64, to: BorrowedFd<'_>, name: &str) -> io::Result<
     let mut chunk = vec![0u8; 64 << 10];
     let mut pump = || -> io::Result<()> {
         loop {
-            let count = source.read(&mut chunk)?;
+            let count = match source.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
             let Some(bytes) = chunk.get(..count).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
             hash.update(bytes);
             target.write_all(bytes)?;

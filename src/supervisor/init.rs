@@ -10,13 +10,15 @@ use crate::sys::{fd, madvise, prctl, wait};
 
 /// Runs until the payload (`pid`) ends. When this process leaves, the kernel kills what is left in the namespace.
 pub fn run(prepared: &Prepared, pid: i32) -> ! {
-    let ended = match seal(prepared) {
-        Ok(()) => reap(pid),
-        Err(error) => {
-            drop(channel::send_failed(CHANNEL_FD, &error));
-            exit_now(1)
-        }
-    };
+    if let Err(error) = seal(prepared) {
+        drop(channel::send_failed(CHANNEL_FD, &error));
+        exit_now(1)
+    }
+    // The payload waits for this word: a jail whose init cannot seal itself has run nothing.
+    if channel::send_init_sealed(CHANNEL_FD).is_err() {
+        exit_now(1)
+    }
+    let ended = reap(pid);
     // Nobody to tell when this fails: the supervisor, if it lives, sees the end of file.
     drop(channel::send_ended(CHANNEL_FD, ended));
     exit_now(0)

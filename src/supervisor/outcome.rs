@@ -48,6 +48,13 @@ pub enum End {
         /// The kernel's answer.
         errno: i32,
     },
+    /// The supervisor could not go on while the payload ran, and ended it.
+    SupervisorFailed {
+        /// What it could not do.
+        step: &'static str,
+        /// The kernel's answer.
+        errno: i32,
+    },
     /// The secrets that the skill needs were not all there: nothing of the payload ran.
     SecretsRefused(String),
     /// The input that came to a jail that was started ahead is not what the contract takes: it was not handed over.

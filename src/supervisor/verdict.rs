@@ -26,6 +26,7 @@ pub fn status(outcome: &Outcome, workdir: &WorkdirUse) -> Status {
     let counts = outcome.cgroup.unwrap_or_default();
     match &outcome.end {
         End::SetupFailed { .. } => Status::SetupFailed,
+        End::SupervisorFailed { .. } => Status::SupervisorFailed,
         End::SecretsRefused(_) | End::InputRejected(_) => Status::InputRejected,
         End::Killed(KillReason::Timeout | KillReason::Unready | KillReason::Idle) => Status::Timeout,
         End::Killed(KillReason::Cpu) => Status::CpuLimit,

@@ -73,12 +73,12 @@ pub fn write(fd: i32, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Whether the peer of this socket is gone: a peek that does not wait finds end of file.
+/// Whether the peer of this socket is gone: a peek that does not wait finds end of file, or no answer but that it would wait.
 pub fn peer_is_gone(socket: i32) -> bool {
     let mut byte = 0u8;
     // SAFETY: the kernel writes at most one byte into `byte`; MSG_PEEK leaves the message where it is.
     let ret = unsafe { libc::recv(socket, (&raw mut byte).cast(), 1, libc::MSG_PEEK | libc::MSG_DONTWAIT) };
-    ret == 0
+    ret == 0 || ret < 0 && nix::errno::Errno::last() != nix::errno::Errno::EAGAIN
 }
 
 /// Sets `O_NONBLOCK`.

@@ -44,6 +44,12 @@ pub fn drop_bounding(capability: u32) -> io::Result<()> {
     prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(capability)).map(drop)
 }
 
+/// Whether this kernel has this capability at all.
+pub fn is_capability(capability: u32) -> bool {
+    let read = prctl(libc::PR_CAPBSET_READ, libc::c_ulong::from(capability));
+    !read.is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL))
+}
+
 /// Clears the ambient set.
 pub fn clear_ambient() -> io::Result<()> {
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong).map(drop)

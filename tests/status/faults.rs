@@ -20,8 +20,7 @@ const FAILS: [(&str, &str, &str); 47] = [
     ("recvmsg", "ENOMEM", "supervisor"),
     ("pidfd_getfd", "EMFILE", "supervisor"),
     ("pidfd_getfd", "EPERM", "supervisor"),
-    // Before the channel is in its place nobody hears why: only that it is gone.
-    ("dup3", "EMFILE", "supervisor"),
+    ("dup3", "EMFILE", "fds"),
     ("prlimit64", "EPERM", "fds"),
     ("close_range", "ENOMEM", "fds"),
     ("setsid", "EPERM", "idmap"),
@@ -105,7 +104,11 @@ struct Faulty {
 
 impl Faulty {
     fn new(mark: &str) -> Self {
-        let skill = Skill::new("open('/workdir/out/ran', 'w').close()\nprint('ran')");
+        Self::of(mark, "open('/workdir/out/ran', 'w').close()\nprint('ran')")
+    }
+
+    fn of(mark: &str, script: &str) -> Self {
+        let skill = Skill::new(script);
         let scratch = tempfile::tempdir().unwrap();
         for folder in ["out", "tmp"] {
             std::fs::create_dir(scratch.path().join(folder)).unwrap();
@@ -114,6 +117,10 @@ impl Faulty {
     }
 
     fn run(&self, mode: &str) -> Output {
+        self.run_with(mode, &[])
+    }
+
+    fn run_with(&self, mode: &str, words: &[&str]) -> Output {
         let python = ["/usr/bin/python3", "/usr/local/bin/python3"];
         let python = python.into_iter().find(|path| Path::new(path).exists()).unwrap_or("python3");
         let mut command = Command::new(python);
@@ -123,7 +130,7 @@ impl Faulty {
         if !mode.starts_with("mkdir") {
             command.arg("--out").arg(self.scratch.path().join("out"));
         }
-        command.arg(self.skill.path()).arg("main.py");
+        command.args(words).arg(self.skill.path()).arg("main.py");
         command.env("TMPDIR", self.scratch.path().join("tmp"));
         let begun = Instant::now();
         let output = feed(command, b"{}");
@@ -208,4 +215,32 @@ fn the_supervisor_is_killed_at_each_call_of_the_set_up() {
         faulty.assert_nothing(&mode);
     }
     assert_eq!(mounts(), before);
+}
+
+#[test]
+fn a_supervisor_that_cannot_go_on_says_that_the_script_ran() {
+    // It cannot read what it is to be told of a denied call.
+    let script = "import socket, time\ntry:\n    socket.socket()\nfinally:\n    time.sleep(60)";
+    let faulty = Faulty::of("lost", script);
+    let output = faulty.run("ioctl=ENOTTY");
+    let document = document(&output, "ioctl");
+    let ended = (document["status"].as_str().unwrap(), output.status.code());
+    assert_eq!(ended, ("supervisor_failed", Some(3)), "{document:#}");
+    assert_eq!(document["error"]["errno"], nix::libc::ENOTTY, "{document:#}");
+    assert!(document["usage"]["cpu_ms"].as_u64().unwrap() > 0, "it ran: {document:#}");
+    faulty.assert_nothing("ioctl");
+}
+
+#[test]
+fn a_child_that_fails_early_writes_into_no_file_of_the_callers() {
+    let faulty = Faulty::new("early");
+    let report = faulty.scratch.path().join("report");
+    for call in ["dup3=EMFILE", "close_range=ENOMEM"] {
+        let output = faulty.run_with(call, &["--report", report.to_str().unwrap()]);
+        let text = std::fs::read_to_string(&report).unwrap();
+        let written: Value =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{call}: {error}: {text:?}"));
+        assert_eq!(written["error"], document(&output, call)["error"], "{call}");
+        faulty.assert_nothing(call);
+    }
 }

@@ -1,4 +1,4 @@
-//! What the child says on the channel: born, sealed, failed, ended; and the start of the run that follows from it.
+//! What the child says on the channel: born, both sealed, failed, ended; and the start of the run that follows from it.
 
 use super::{Jail, Listener};
 use crate::egress::{self, Broker};
@@ -42,6 +42,10 @@ impl Jail {
                 self.sealed = Some(Listener(number));
                 self.start_when_ready();
             }
+            Message::InitSealed => {
+                self.init_sealed = true;
+                self.start_when_ready();
+            }
         }
         Ok(true)
     }
@@ -74,10 +78,13 @@ impl Jail {
         Ok(())
     }
 
-    /// Starts the run when both processes have spoken: init, that the payload exists, and the payload, that its filter is
-    /// in force. They share the channel and run at the same time, so either may be first.
+    /// Starts the run when both processes have spoken: init, that the payload exists and that its own filter is in force,
+    /// and the payload, that its filter is. They share the channel and run at the same time, so either may be first.
     fn start_when_ready(&mut self) {
-        let (Some(payload), Some(Listener(number))) = (&self.payload, self.sealed) else { return };
+        let (true, Some(payload), Some(Listener(number))) = (self.init_sealed, &self.payload, self.sealed)
+        else {
+            return;
+        };
         if let Some(number) = number {
             let taken = pidfd::getfd(payload.as_fd(), number)
                 .and_then(|listener| Ok((NotifSizes::probe()?, listener)));
@@ -97,7 +104,6 @@ impl Jail {
             }
         }
         let now = Instant::now();
-        self.running = Some(now);
         let known: Duration = self.timings.iter().map(|(_, took)| *took).sum();
         let layers: Vec<_> = self.facts.unwrap_or_default().took.named().collect();
         self.took(&layers);
@@ -106,8 +112,9 @@ impl Jail {
         let rest = now.saturating_duration_since(self.started).saturating_sub(known).saturating_sub(ours);
         self.took(&[("init, filter, hand-over", rest)]);
         if let Err(error) = channel::send_go(self.channel.as_fd()) {
-            self.broken("send go", &error);
+            return self.broken("send go", &error);
         }
+        self.running = Some(now);
         // The payload is on its way, and we only wait.
         madvise::let_go_of_code();
     }

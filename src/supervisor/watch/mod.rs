@@ -43,6 +43,7 @@ pub struct Jail {
     payload: Option<OwnedFd>,
     // What the payload said: its filter is in force, and the number of its listener.
     sealed: Option<Listener>,
+    init_sealed: bool,
     workdir: Option<OwnedFd>,
     facts: Option<Facts>,
     denials: Denials,
@@ -92,6 +93,7 @@ impl Jail {
             listener: None,
             payload: None,
             sealed: None,
+            init_sealed: false,
             workdir: None,
             facts: None,
             denials: Denials::new(bounds.denials_kept, bounds.denials),
@@ -143,8 +145,13 @@ impl Jail {
         }
     }
 
+    /// Gives up: before the payload was let go nothing ran, and after it a run is lost.
     fn broken(&mut self, step: &'static str, error: &io::Error) {
-        self.fail(ApplyError { layer: "supervisor", step, errno: crate::sys::errno(error) });
+        let errno = crate::sys::errno(error);
+        match self.running {
+            None => self.fail(ApplyError { layer: "supervisor", step, errno }),
+            Some(_) => self.end_with(End::SupervisorFailed { step, errno }),
+        }
     }
 
     /// stdout is passed on as it comes.
