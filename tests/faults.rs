@@ -299,7 +299,7 @@ fn each_call_fails_in_turn_and_is_the_last_in_turn() {
         Case::new(&[], &[]),
         Case::new(&["--warm"], &[]),
         Case::new(&["--policy", "egress"], &[("xray.json", egress)]),
-        Case::new(&["--secrets", secrets], &[(".skillenv", "TOKEN\n")]),
+        Case::new(&["--secrets", secrets], &[(".skillenv", "TOKEN=\n")]),
     ] {
         sweep(&case, &mut survived);
     }

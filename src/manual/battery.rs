@@ -55,3 +55,16 @@
 //! numbers that no kernel has, x32 numbers and `int 0x80`), and runs them by many threads in jail after jail: the interpreter is this
 //! very binary. It looks at the same canaries, at the supervisor's end and at what is left; a finding is minimised and written
 //! as the folder of an attack. A seed makes the same programs everywhere; which thread comes first is the kernel's.
+//!
+//! ## Faults
+//!
+//! `make test-faults` stops a run by ptrace(2) at each of its system calls, in the supervisor, in init and in the payload up to
+//! its own program, and makes that one call fail with an errno of its man page, or kills its process there: four ways to start
+//! (plain, warm, with a network, with secrets), some eight thousand faults. What may come of one:
+//!
+//! - nothing of the script has run: a status of a run that was refused, with a cause; nothing is left behind;
+//! - the script ran in the very same jail: the same walls by the kernel's word (credentials, mounts, limits, filter) and by the
+//!   script's own, the same output. The calls whose failure a run survives are listed with the reason, and no other may;
+//! - the run is lost, and says so: `supervisor_failed`, or exit code 3 where a result could not be written.
+//!
+//! One that fails before `execve` in the payload cannot be told from one after it when SIGKILL is how it ends: `signaled`.

@@ -143,7 +143,7 @@ impl Collector<'_> {
         let why = format!("{what}: {errno}");
         match errno {
             Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP | Errno::EXDEV | Errno::EACCES => {
-                self.refuse(path, 0, &why)
+                self.refuse(path, 0, &why);
             }
             _ => self.unsaved(path, 0, &why),
         }
