@@ -163,7 +163,7 @@ lint: ## formatting, clippy, rustdoc, dependencies
 	@$(CARGO) clippy --locked --all-targets --all-features -- -D warnings
 	@$(CARGO) clippy --locked --no-default-features --features core -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
-	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --offline check bans licenses sources; \
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check bans licenses sources; \
 	  else echo "SKIP cargo-deny: not installed (cargo install --locked cargo-deny)"; fi
 
 doctor: build ## what this host can do
